@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+// For the session: a source becomes frames. Passes: source → output merge → colour conversion.
+#pragma once
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/frame.h"
+#include "base/input.h"
+#include "base/log.h"
+
+struct fw_render;
+struct fw_source_arg; // render/source.h
+
+struct fw_render_params {
+    const char *gpu; // see fw_gpu_params.select
+    bool no_device;  // no Vulkan at all: host sources only
+    bool validation;
+    const char *cache_dir; // pipeline cache; NULL = none
+    struct fw_log *log;
+};
+
+struct fw_render_info {
+    char gpu[256]; // "llvmpipe (LLVM 15.0.6, 256 bits)", or "none"
+    bool is_cpu;
+    char convert[32]; // "compute" or "simd"
+    char target[32];  // "host-import" or "readback": how pixels reach the CPU, chosen by measuring
+    unsigned validation_messages; // so far
+    uint64_t used_bytes;          // device memory we allocated
+};
+
+// Makes the device and all pipelines that need no source: slow (100 ms), done by warm workers.
+enum fw_err fw_render_create(struct fw_render **render, const struct fw_render_params *params);
+// Closes the source too. Accepts NULL. Outstanding frames must have been unreferenced.
+void fw_render_destroy(struct fw_render **render);
+void fw_render_get_info(const struct fw_render *render, struct fw_render_info *info);
+
+struct fw_render_open_params {
+    const char *source; // "scene", "testcard", "null"
+    const struct fw_source_arg *args;
+    unsigned arg_count;
+    int width, height; // 16x16 to 3840x2160
+    int fps;
+    char *message; // a sentence for the user on failure
+    size_t message_size;
+    void (*progress)(void *user, int percent, const char *what); // may be NULL
+    void *progress_user;
+};
+// Opens the source and the targets. One source per render at a time; opening again closes the
+// first.
+enum fw_err fw_render_open(struct fw_render *render, const struct fw_render_open_params *params);
+const char *fw_render_describe(struct fw_render *render); // source facts as JSON, or "{}"
+
+void fw_render_input(struct fw_render *render, const struct fw_input_event *event);
+// FW_ERR_INVALID when out of range: nothing has changed then.
+enum fw_err fw_render_resize(struct fw_render *render, int width, int height);
+bool fw_render_wants_frame(struct fw_render *render, int64_t now_ns, int64_t *next_ns,
+                           bool *animating);
+// Draws one frame and waits for it, bounded to 2 s. On FW_OK `*frame` is a reference the caller
+// owns (NV12, `id` set, times.begun…converted set). FW_ERR_AGAIN: no free slot (3 slots; the
+// encoder holds them); FW_ERR_DEVICE_LOST, FW_ERR_TIMEOUT: end the worker.
+enum fw_err fw_render_frame(struct fw_render *render, uint64_t frame_id, int64_t now_ns,
+                            struct fw_frame **frame);
