@@ -29,7 +29,9 @@ enum fw_err fw_encoder_open(struct fw_encoder **encoder, const struct fw_encoder
 void fw_encoder_close(struct fw_encoder **encoder);
 
 // Encodes one frame. `key`: an IDR, exactly this frame. The frame is only read during the call.
-// On FW_OK the caller owns `*packet`. A frame of another size gives FW_ERR_INVALID: use resize.
+// On FW_OK the caller owns `*packet`. A back end that fails is replaced within the call, by an IDR;
+// FW_ERR_CLOSED when none was left before. A frame of another size gives FW_ERR_INVALID: use
+// resize.
 enum fw_err fw_encoder_encode(struct fw_encoder *encoder, struct fw_frame *frame, bool key,
                               struct fw_packet **packet);
 // Obeyed from the next frame on where the back end can (x264, nvenc); vaapi re-opens with an IDR.

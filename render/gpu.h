@@ -42,6 +42,7 @@ struct fw_gpu {
     bool is_cpu;      // lavapipe and the like
     bool host_import; // VK_EXT_external_memory_host usable
     uint64_t host_import_align;
+    bool anisotropy;     // samplerAnisotropy, enabled
     bool timestamps;     // timestamp queries valid on the queue
     double timestamp_ns; // ns per tick
     VkPipelineCache pipeline_cache;
@@ -57,6 +58,7 @@ struct fw_gpu_info {
     char name[VK_MAX_PHYSICAL_DEVICE_NAME_SIZE];
     char uuid[2 * VK_UUID_SIZE + 1]; // hex
     char missing[128]; // required features the device lacks, comma separated; "" = fit
+    VkPhysicalDeviceType type;
     bool is_cpu;
     uint32_t api_version;
 };
@@ -161,13 +163,18 @@ struct fw_gpu_graphics_params {
     const char *name;
 };
 
-// Dynamic: viewport, scissor, cull mode, front face. Dynamic rendering, no render pass object.
+// Dynamic state, which the caller sets before the first draw: viewport, scissor, cull mode, front
+// face (`cull` above is then only a note of intent). Dynamic rendering, no render pass object.
 enum fw_err fw_gpu_graphics_pipeline(struct fw_gpu *gpu,
                                      const struct fw_gpu_graphics_params *params, VkPipeline *out);
+// Sets all of that dynamic state: viewport and scissor to the whole extent, front face
+// counter-clockwise (in clip space with y down, as Vulkan has it).
+void fw_gpu_set_raster(VkCommandBuffer cmd, VkExtent2D extent, VkCullModeFlags cull);
 enum fw_err fw_gpu_compute_pipeline(struct fw_gpu *gpu, struct fw_gpu_spirv shader,
                                     VkPipelineLayout layout, VkPipeline *out);
 
-// A full-subresource layout transition with synchronization2.
+// A full-subresource layout transition with synchronization2. Depth images go by the depth layouts
+// (DEPTH_ATTACHMENT_OPTIMAL for formats without stencil); GENERAL and UNDEFINED order everything.
 void fw_gpu_barrier(VkCommandBuffer cmd, VkImage image, VkImageLayout from, VkImageLayout to);
 
 // Lists devices without making one. `*count` in: room, out: found.

@@ -19,6 +19,10 @@ struct fw_render_params {
     bool validation;
     const char *cache_dir; // pipeline cache; NULL = none
     struct fw_log *log;
+    // For tests and measurements; NULL = chosen by device and measurement.
+    const char *force_target;  // "host-import" or "readback"; only with SIMD conversion
+    const char *force_convert; // "compute" or "simd"
+    const char *force_merge;   // "on": the merge pass always runs; "off": only where it must
 };
 
 struct fw_render_info {
@@ -42,7 +46,8 @@ struct fw_render_open_params {
     unsigned arg_count;
     int width, height; // 16x16 to 3840x2160
     int fps;
-    char *message; // a sentence for the user on failure
+    int scale_percent; // 25-200, 0 = 100: the source draws at this scale, the merge scales back
+    char *message;     // a sentence for the user on failure
     size_t message_size;
     void (*progress)(void *user, int percent, const char *what); // may be NULL
     void *progress_user;
@@ -62,3 +67,14 @@ bool fw_render_wants_frame(struct fw_render *render, int64_t now_ns, int64_t *ne
 // encoder holds them); FW_ERR_DEVICE_LOST, FW_ERR_TIMEOUT: end the worker.
 enum fw_err fw_render_frame(struct fw_render *render, uint64_t frame_id, int64_t now_ns,
                             struct fw_frame **frame);
+
+// A small picture blended over the output, such as a software cursor. Not over host sources.
+struct fw_render_overlay {
+    const uint8_t *rgba; // sRGB-encoded, straight alpha, tightly packed; NULL = take it away
+    int width, height;   // 1-256
+    int x, y;            // its top left corner in output pixels; may lie outside
+};
+// Copies the picture; blocks for an upload. FW_ERR_INVALID when out of range.
+enum fw_err fw_render_set_overlay(struct fw_render *render,
+                                  const struct fw_render_overlay *overlay);
+void fw_render_move_overlay(struct fw_render *render, int x, int y);

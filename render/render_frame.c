@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: MIT
+// One frame: record, submit, wait, convert.
+#include "base/clock.h"
+#include "render/convert.h"
+#include "render/gpu_priv.h"
+#include "render/render_priv.h"
+
+static const uint64_t frame_timeout_ns = 2000000000;
+
+enum fw_err fw_render_init_frames(struct fw_render *r)
+{
+    enum fw_err err = FW_OK;
+    struct fw_gpu *gpu = r->gpu;
+    const VkCommandPoolCreateInfo pool = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
+        .queueFamilyIndex = gpu->queue_family,
+    };
+    VK(gpu, vkCreateCommandPool(gpu->device, &pool, NULL, &r->command_pool));
+    const VkCommandBufferAllocateInfo buffer = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
+        .commandPool = r->command_pool,
+        .level = VK_COMMAND_BUFFER_LEVEL_PRIMARY,
+        .commandBufferCount = 1,
+    };
+    VK(gpu, vkAllocateCommandBuffers(gpu->device, &buffer, &r->cmd));
+    const VkSemaphoreTypeCreateInfo type = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO,
+        .semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE,
+    };
+    const VkSemaphoreCreateInfo semaphore = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
+        .pNext = &type,
+    };
+    VK(gpu, vkCreateSemaphore(gpu->device, &semaphore, NULL, &r->timeline));
+    if (gpu->timestamps) {
+        const VkQueryPoolCreateInfo queries = {
+            .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+            .queryType = VK_QUERY_TYPE_TIMESTAMP,
+            .queryCount = FW_QUERY_COUNT,
+        };
+        VK(gpu, vkCreateQueryPool(gpu->device, &queries, NULL, &r->queries));
+    }
+error:
+    return err;
+}
+
+void fw_render_finish_frames(struct fw_render *r)
+{
+    if (r->gpu->priv->hung) {
+        return;
+    }
+    vkDestroyQueryPool(r->gpu->device, r->queries, NULL);
+    vkDestroySemaphore(r->gpu->device, r->timeline, NULL);
+    vkDestroyCommandPool(r->gpu->device, r->command_pool, NULL);
+}
+
+static void stamp(const struct fw_render *r, uint32_t index)
+{
+    if (r->queries) {
+        vkCmdWriteTimestamp2(r->cmd, VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT, r->queries, index);
+    }
+}
+
+static enum fw_err record_source(struct fw_render *r, int64_t now_ns, uint64_t frame_id)
+{
+    const struct fw_gpu_image *image = r->path.merge ? &r->targets.layer : &r->targets.target.color;
+    fw_gpu_barrier(r->cmd, image->image, VK_IMAGE_LAYOUT_UNDEFINED,
+                   VK_IMAGE_LAYOUT_COLOR_ATTACHMENT_OPTIMAL);
+    const struct fw_record record = {
+        .cmd = r->cmd,
+        .image = image->image,
+        .view = image->view,
+        .format = image->format,
+        .extent = image->extent,
+        .tone_mapped = r->path.tone_mapped,
+        .now_ns = now_ns,
+        .frame_id = frame_id,
+    };
+    return r->impl->record(r->source, &record);
+}
+
+static enum fw_err record_frame(struct fw_render *r, const struct fw_slot *slot, int64_t now_ns,
+                                uint64_t frame_id)
+{
+    enum fw_err err = FW_OK;
+    struct fw_gpu *gpu = r->gpu;
+    const struct fw_target *target = &r->targets.target;
+    const VkCommandBufferBeginInfo begin = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_BEGIN_INFO,
+        .flags = VK_COMMAND_BUFFER_USAGE_ONE_TIME_SUBMIT_BIT,
+    };
+    VK(gpu, vkResetCommandPool(gpu->device, r->command_pool, 0));
+    VK(gpu, vkBeginCommandBuffer(r->cmd, &begin));
+    if (r->queries) {
+        vkResetQueryPool(gpu->device, r->queries, 0, FW_QUERY_COUNT);
+    }
+    stamp(r, FW_PASS_SOURCE);
+    err = record_source(r, now_ns, frame_id);
+    if (err) {
+        goto error;
+    }
+    stamp(r, FW_PASS_MERGE);
+    if (r->path.merge) {
+        fw_output_record_merge(&r->output, r->cmd, &r->targets.layer, target);
+    } else {
+        fw_output_record_overlay(&r->output, r->cmd, target);
+    }
+    stamp(r, FW_PASS_CONVERT);
+    if (target->kind == FW_TARGET_COMPUTE) {
+        fw_output_record_nv12(&r->output, r->cmd, target, slot);
+    } else {
+        fw_target_record_to_host(r->cmd, target);
+    }
+    stamp(r, FW_PASS_COUNT);
+    VK(gpu, vkEndCommandBuffer(r->cmd));
+error:
+    return err;
+}
+
+static enum fw_err submit(struct fw_render *r)
+{
+    enum fw_err err = FW_OK;
+    const VkCommandBufferSubmitInfo buffer = {
+        .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_SUBMIT_INFO,
+        .commandBuffer = r->cmd,
+    };
+    const VkSemaphoreSubmitInfo signal = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_SUBMIT_INFO,
+        .semaphore = r->timeline,
+        .value = r->timeline_value + 1,
+        .stageMask = VK_PIPELINE_STAGE_2_ALL_COMMANDS_BIT,
+    };
+    const VkSubmitInfo2 info = {
+        .sType = VK_STRUCTURE_TYPE_SUBMIT_INFO_2,
+        .commandBufferInfoCount = 1,
+        .pCommandBufferInfos = &buffer,
+        .signalSemaphoreInfoCount = 1,
+        .pSignalSemaphoreInfos = &signal,
+    };
+    VK(r->gpu, vkQueueSubmit2(r->gpu->queue, 1, &info, VK_NULL_HANDLE));
+    r->timeline_value++;
+error:
+    return err;
+}
+
+static enum fw_err wait(struct fw_render *r)
+{
+    const VkSemaphoreWaitInfo info = {
+        .sType = VK_STRUCTURE_TYPE_SEMAPHORE_WAIT_INFO,
+        .semaphoreCount = 1,
+        .pSemaphores = &r->timeline,
+        .pValues = &r->timeline_value,
+    };
+    const enum fw_err err = fw_gpu_check(
+        r->gpu, vkWaitSemaphores(r->gpu->device, &info, frame_timeout_ns), "vkWaitSemaphores");
+    if (err == FW_ERR_TIMEOUT) {
+        fw_gpu_hang(r->gpu);
+    }
+    return err;
+}
+
+static void read_queries(struct fw_render *r, struct fw_frame_times *times)
+{
+    uint64_t ticks[FW_QUERY_COUNT];
+    if (!r->queries ||
+        vkGetQueryPoolResults(r->gpu->device, r->queries, 0, FW_QUERY_COUNT, sizeof(ticks), ticks,
+                              sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS) {
+        return; // times are a help, not a promise
+    }
+    for (int i = 0; i < FW_PASS_COUNT; i++) {
+        const double ns = (double)(ticks[i + 1] - ticks[i]) * r->gpu->timestamp_ns;
+        // Counters may wrap; a pass of more than a frame's bound is no measurement.
+        if (ticks[i + 1] >= ticks[i] && ns < (double)frame_timeout_ns) {
+            times->pass_us[i] = (uint32_t)(ns / 1000.0 + 0.5);
+        }
+    }
+}
+
+static void convert_on_cpu(const struct fw_target *target, struct fw_frame *frame)
+{
+    fw_convert_nv12(&(struct fw_convert){
+        .rgba = target->pixels,
+        .rgba_stride = target->stride,
+        .width = frame->width,
+        .height = frame->height,
+        .luma = frame->plane[0].data,
+        .chroma = frame->plane[1].data,
+        .luma_stride = frame->plane[0].stride,
+        .chroma_stride = frame->plane[1].stride,
+    });
+}
+
+static enum fw_err draw(struct fw_render *r, struct fw_slot *slot, int64_t now_ns)
+{
+    struct fw_frame_times *times = &slot->frame.times;
+    if (r->gpu->lost) {
+        return FW_ERR_DEVICE_LOST;
+    }
+    enum fw_err err = record_frame(r, slot, now_ns, slot->frame.id);
+    if (!err) {
+        err = submit(r);
+    }
+    if (err) {
+        return err;
+    }
+    times->submitted_ns = fw_now_ns();
+    err = wait(r);
+    if (err) {
+        return err;
+    }
+    times->rendered_ns = fw_now_ns();
+    read_queries(r, times);
+    if (r->targets.target.kind == FW_TARGET_COMPUTE) {
+        times->converted_ns = times->rendered_ns;
+    } else {
+        convert_on_cpu(&r->targets.target, &slot->frame);
+        times->converted_ns = fw_now_ns();
+    }
+    return FW_OK;
+}
+
+enum fw_err fw_render_frame(struct fw_render *r, uint64_t frame_id, int64_t now_ns,
+                            struct fw_frame **out)
+{
+    *out = NULL;
+    if (!r->source) {
+        return FW_ERR_INVALID;
+    }
+    struct fw_slot *slot = fw_slots_acquire(&r->slots);
+    if (!slot) {
+        return FW_ERR_AGAIN;
+    }
+    struct fw_frame *frame = &slot->frame;
+    struct fw_frame_times *times = &frame->times;
+    const struct fw_pending latched = r->pending;
+    int64_t next_ns;
+    r->impl->wants_frame(r->source, now_ns, &next_ns, &frame->animating);
+    frame->id = frame_id;
+    frame->input_id = latched.input_id;
+    times->begun_ns = fw_now_ns();
+    times->input_rx_ns = latched.input_rx_ns;
+    times->change_ns = latched.change_ns ? latched.change_ns : times->begun_ns;
+    enum fw_err err;
+    if (r->path.device) {
+        err = draw(r, slot, now_ns);
+    } else {
+        times->submitted_ns = times->begun_ns;
+        err = r->impl->fill(r->source, frame, now_ns);
+        times->rendered_ns = times->converted_ns = fw_now_ns();
+    }
+    if (err) {
+        fw_frame_unref(&frame); // what was latched stays pending
+        return err;
+    }
+    r->pending.dirty = false;
+    r->pending.change_ns = 0;
+    *out = frame;
+    return FW_OK;
+}

@@ -1,0 +1,99 @@
+// SPDX-License-Identifier: MIT
+#include "session/cli/list.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "encode/encoder.h"
+#include "render/gpu.h"
+
+enum { EXIT_USAGE = 2, GPUS_MAX = 32 };
+
+int fw_list_gpus_main(int argc, char **argv)
+{
+    if (argc != 1) {
+        fprintf(stderr, "framewire %s takes no options\n", argv[0]);
+        return EXIT_USAGE;
+    }
+    struct fw_gpu_info list[GPUS_MAX];
+    unsigned count = GPUS_MAX;
+    const enum fw_err err = fw_gpu_list(list, &count, fw_log_stderr(FW_LOG_WARN));
+    if (err) {
+        fprintf(stderr, "framewire gpus: no Vulkan here (%s)\n", fw_err_name(err));
+        return EXIT_FAILURE;
+    }
+    for (unsigned i = 0; i < count; i++)
+        printf("%u  %s  %s%s%s%s\n", i, list[i].uuid, list[i].name,
+               list[i].is_cpu ? " (software, on the CPU)" : "", list[i].missing[0] ? "  lacks " : "",
+               list[i].missing);
+    if (!count)
+        printf("no Vulkan device\n");
+    return count ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+static const char *best(const struct fw_encoder_probe *probes, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++)
+        if (probes[i].usable)
+            return probes[i].name;
+    return NULL;
+}
+
+// Can the encoder of that name be opened? `reason` says why not.
+static bool can_open(const char *name, char *reason, size_t size)
+{
+    struct fw_encoder *encoder = NULL;
+    const struct fw_encoder_params params = { .name = name, .width = 1280, .height = 720 };
+    if (fw_encoder_open(&encoder, &params, reason, size) != FW_OK)
+        return false;
+    fw_encoder_close(&encoder);
+    return true;
+}
+
+static int print_json(const char *name, const struct fw_encoder_probe *probes, unsigned count)
+{
+    char summary[700] = "", error[256] = "";
+    const char *chosen = NULL;
+    if (strcmp(name, "auto") == 0) {
+        chosen = best(probes, count);
+        fw_encoder_probe_summary(probes, count, summary, sizeof(summary));
+        if (!chosen)
+            snprintf(error, sizeof(error), "%.250s", summary);
+    } else {
+        chosen = can_open(name, error, sizeof(error)) ? name : NULL;
+        for (unsigned i = 0; i < count; i++) // opens, yet makes pictures nobody can decode?
+            if (strcmp(probes[i].name, name) == 0 && !probes[i].usable) {
+                chosen = NULL;
+                snprintf(error, sizeof(error), "%s", probes[i].reason);
+            }
+        snprintf(summary, sizeof(summary), "%s (as asked for)", name);
+    }
+    json_t *json = json_pack("{s:s*, s:s, s:s}", "chosen", chosen, "summary", summary, "error",
+                             error);
+    const int rc = json ? json_dumpf(json, stdout, JSON_COMPACT) : -1;
+    json_decref(json);
+    return rc == 0 && chosen ? EXIT_SUCCESS : EXIT_FAILURE;
+}
+
+int fw_list_encoders_main(int argc, char **argv)
+{
+    const bool json = argc == 3 && strcmp(argv[1], "--json") == 0;
+    if (argc != 1 && !json) {
+        fprintf(stderr, "framewire %s takes no options\n", argv[0]);
+        return EXIT_USAGE;
+    }
+    struct fw_encoder_probe probes[FW_ENCODER_PROBE_MAX];
+    unsigned count = FW_ENCODER_PROBE_MAX;
+    fw_encoder_probe_all(probes, &count, NULL);
+    if (json)
+        return print_json(argv[2], probes, count);
+    for (unsigned i = 0; i < count; i++) {
+        if (probes[i].usable)
+            printf("%-8s %.1f ms per frame of 1280x720\n", probes[i].name, probes[i].ms_per_frame);
+        else
+            printf("%-8s no: %s\n", probes[i].name, probes[i].reason);
+    }
+    return best(probes, count) ? EXIT_SUCCESS : EXIT_FAILURE;
+}

@@ -1,0 +1,520 @@
+// SPDX-License-Identifier: MIT
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+
+#include "stream/server_priv.h"
+#include "stream/static_files.h"
+
+enum { PATH_MAX_BYTES = 1024, QUERY_MAX = 2048, HEAD_ROOM = 4096, SEND_CHUNK = 64 << 10 };
+
+// One request and its answer. Kept between callbacks of its connection.
+struct fw_txn {
+    char method[8];
+    char path[PATH_MAX_BYTES + 1];
+    char query[QUERY_MAX + 1];
+    char bearer[512];
+    char content_type[128];
+    char none_match[128], modified_since[64];
+    char *body;
+    size_t body_size, body_room; // bytes so far, bytes announced
+    bool head;                   // the answer has no body
+    bool answered;
+    bool hang_up; // after the answer
+    // --- answer body still to be sent: LWS_PRE bytes, then `out_size`
+    uint8_t *out;
+    size_t out_size, out_sent;
+};
+
+// Every response has these, errors made by lws itself included: they are the vhost's.
+// connect-src names no port or host: 'self' covers ws(s) to the same origin in today's browsers;
+// older ones need the schemes spelled out, the server checks Host and Origin itself anyway.
+#define HEADER(prev, title, text) { .next = (prev), .name = title ":", .value = text }
+static const struct lws_protocol_vhost_options security_headers[] = {
+    HEADER(NULL, "cross-origin-opener-policy", "same-origin"),
+    HEADER(&security_headers[0], "cross-origin-embedder-policy", "require-corp"),
+    HEADER(&security_headers[1], "cross-origin-resource-policy", "same-origin"),
+    HEADER(&security_headers[2], "content-security-policy",
+           "default-src 'self'; script-src 'self'; style-src 'self'; "
+           "img-src 'self' data: blob:; media-src 'self' blob:; "
+           "connect-src 'self' ws: wss:; worker-src 'self' blob:; object-src 'none'; "
+           "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
+    HEADER(&security_headers[3], "x-content-type-options", "nosniff"),
+    HEADER(&security_headers[4], "referrer-policy", "no-referrer"),
+    HEADER(&security_headers[5], "permissions-policy",
+           "fullscreen=(self), gamepad=(self), clipboard-read=(self), clipboard-write=(self), "
+           "autoplay=(self), camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
+    HEADER(&security_headers[6], "cache-control", "no-cache"),
+};
+const struct lws_protocol_vhost_options *fw_http_vhost_headers = &security_headers[7];
+
+static struct fw_server *server_of(struct lws *wsi)
+{
+    return lws_context_user(lws_get_context(wsi));
+}
+
+bool fw_http_header(struct lws *wsi, enum lws_token_indexes token, char *out, size_t size)
+{
+    out[0] = '\0';
+    if (!lws_hdr_total_length(wsi, token))
+        return true;
+    return lws_hdr_copy(wsi, out, (int)size, token) >= 0;
+}
+
+// ---- answering
+
+static const char *reason_code(int status)
+{
+    switch (status) {
+    case 400: return "bad_request";
+    case 403: return "forbidden";
+    case 404: return "not_found";
+    case 405: return "method_not_allowed";
+    case 411: return "length_required";
+    case 413: return "too_large";
+    case 426: return "upgrade_required";
+    case 501: return "not_implemented";
+    case 503: return "busy";
+    default: return "internal";
+    }
+}
+
+struct answer {
+    int status;
+    const char *content_type;
+    const char *etag, *last_modified, *allow;
+    int retry_after_s;
+    size_t length;
+    bool hang_up;
+};
+
+static int add(struct lws *wsi, const char *name, const char *value, uint8_t **p, uint8_t *end)
+{
+    if (!value)
+        return 0;
+    return lws_add_http_header_by_name(wsi, (const uint8_t *)name, (const uint8_t *)value,
+                                       (int)strlen(value), p, end);
+}
+
+// Status line and headers. Nonzero: the connection is to be closed.
+static int send_head(struct lws *wsi, const struct answer *a)
+{
+    uint8_t buf[LWS_PRE + HEAD_ROOM];
+    uint8_t *start = buf + LWS_PRE, *p = start, *end = buf + sizeof(buf) - 1;
+    char retry[16];
+    snprintf(retry, sizeof(retry), "%d", a->retry_after_s);
+    if (lws_add_http_header_status(wsi, (unsigned)a->status, &p, end) ||
+        add(wsi, "content-type:", a->content_type, &p, end) ||
+        add(wsi, "etag:", a->etag, &p, end) ||
+        add(wsi, "last-modified:", a->last_modified, &p, end) ||
+        add(wsi, "allow:", a->allow, &p, end) ||
+        add(wsi, "retry-after:", a->retry_after_s > 0 ? retry : NULL, &p, end) ||
+        add(wsi, "connection:", a->hang_up ? "close" : NULL, &p, end))
+        return -1;
+    if (a->status != 304 && lws_add_http_header_content_length(wsi, a->length, &p, end))
+        return -1;
+    if (lws_finalize_http_header(wsi, &p, end))
+        return -1;
+    const int size = (int)(p - start);
+    return lws_write(wsi, start, (size_t)size, LWS_WRITE_HTTP_HEADERS) < 0 ? -1 : 0;
+}
+
+static int finish(struct lws *wsi, struct fw_txn *txn)
+{
+    if (txn->hang_up)
+        return -1;
+    return lws_http_transaction_completed(wsi) ? -1 : 0;
+}
+
+// `txn->out` (may be NULL) becomes the body.
+static int answer(struct lws *wsi, struct fw_txn *txn, struct answer *a)
+{
+    txn->answered = true;
+    a->length = txn->out_size;
+    a->hang_up = txn->hang_up;
+    if (send_head(wsi, a))
+        return -1;
+    if (txn->head || a->status == 304 || !txn->out_size)
+        return finish(wsi, txn);
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+static int send_more(struct lws *wsi, struct fw_txn *txn)
+{
+    size_t chunk = txn->out_size - txn->out_sent;
+    if (chunk > SEND_CHUNK)
+        chunk = SEND_CHUNK;
+    const bool last = txn->out_sent + chunk == txn->out_size;
+    // lws wants LWS_PRE scratch bytes in front: they are sent already.
+    if (lws_write(wsi, txn->out + LWS_PRE + txn->out_sent, chunk,
+                  last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0)
+        return -1;
+    txn->out_sent += chunk;
+    if (last) {
+        free(txn->out);
+        txn->out = NULL;
+        txn->out_size = txn->out_sent = 0;
+        return finish(wsi, txn);
+    }
+    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, 30);
+    lws_callback_on_writable(wsi);
+    return 0;
+}
+
+static int answer_error(struct lws *wsi, struct fw_txn *txn, int status, const char *allow,
+                        const char *message)
+{
+    char text[512];
+    const int n = snprintf(text, sizeof(text), "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n",
+                           reason_code(status), message);
+    free(txn->out);
+    txn->out_size = (size_t)n;
+    txn->out_sent = 0;
+    txn->out = malloc(LWS_PRE + txn->out_size);
+    if (!txn->out)
+        return -1;
+    memcpy(txn->out + LWS_PRE, text, txn->out_size);
+    return answer(wsi, txn,
+                  &(struct answer){
+                      .status = status, .content_type = "application/json", .allow = allow });
+}
+
+// ---- files
+
+// FW_ERR_NOT_FOUND: there is no such file, nothing was sent. Else `*ret` is for lws.
+static enum fw_err answer_file(struct lws *wsi, struct fw_txn *txn, const char *name, int status,
+                               int *ret)
+{
+    struct fw_static_file file;
+    const enum fw_err err = fw_static_read(server_of(wsi)->root_fd, name, LWS_PRE, &file);
+    if (err == FW_ERR_NOT_FOUND)
+        return err;
+    if (err) {
+        *ret = answer_error(wsi, txn, 503, NULL, "The file can not be read now.");
+        return FW_OK;
+    }
+    struct answer a = {
+        .status = status,
+        .content_type = file.content_type,
+        .etag = file.etag,
+        .last_modified = file.last_modified,
+    };
+    const bool same = txn->none_match[0] ? strstr(txn->none_match, file.etag) ||
+                                               !strcmp(txn->none_match, "*")
+                                         : !strcmp(txn->modified_since, file.last_modified);
+    if (status == 200 && same) {
+        a.status = 304;
+        free(file.data);
+    } else {
+        txn->out = file.data;
+        txn->out_size = file.size;
+    }
+    *ret = answer(wsi, txn, &a);
+    return FW_OK;
+}
+
+static bool is_get(const struct fw_txn *txn)
+{
+    return !strcmp(txn->method, "GET") || txn->head;
+}
+
+// ---- routing
+
+static int answer_handler(struct lws *wsi, struct fw_txn *txn)
+{
+    struct fw_server *server = server_of(wsi);
+    const struct fw_http_request req = {
+        .method = txn->method,
+        .path = txn->path,
+        .query = txn->query,
+        .bearer = txn->bearer,
+        .content_type = txn->content_type,
+        .body = txn->body ? txn->body : "",
+        .body_size = txn->body_size,
+    };
+    struct fw_http_response res = { 0 };
+    server->handler.http(server->handler.user, &req, &res);
+    int ret = 0;
+    if (!res.status) {
+        ret = answer_error(wsi, txn, 404, NULL, "There is nothing here.");
+    } else if (res.file) {
+        if (answer_file(wsi, txn, res.file, res.status, &ret))
+            ret = answer_error(wsi, txn, 404, NULL, "The page is missing from the web files.");
+    } else {
+        if (res.body_size) {
+            txn->out = malloc(LWS_PRE + res.body_size);
+            if (!txn->out) {
+                free(res.body);
+                return -1;
+            }
+            memcpy(txn->out + LWS_PRE, res.body, res.body_size);
+            txn->out_size = res.body_size;
+        }
+        ret = answer(wsi, txn,
+                     &(struct answer){
+                         .status = res.status,
+                         .content_type = res.content_type ? res.content_type : "application/json",
+                         .retry_after_s = res.retry_after_s,
+                     });
+    }
+    free(res.body);
+    return ret;
+}
+
+static bool starts(const char *text, const char *with)
+{
+    return !strncmp(text, with, strlen(with));
+}
+
+// The request is complete: find who answers it.
+static int dispatch(struct lws *wsi, struct fw_txn *txn)
+{
+    const bool handlers = starts(txn->path, "/api/") || starts(txn->path, "/s/") ||
+                          !strcmp(txn->path, "/healthz") || !strcmp(txn->path, "/readyz");
+    if (!handlers && is_get(txn)) {
+        const char *name = !strcmp(txn->path, "/") ? "index.html" : txn->path + 1;
+        int ret;
+        if (!answer_file(wsi, txn, name, 200, &ret))
+            return ret;
+    } else if (!handlers) {
+        struct fw_static_file file;
+        const char *name = !strcmp(txn->path, "/") ? "index.html" : txn->path + 1;
+        if (!fw_static_read(server_of(wsi)->root_fd, name, 0, &file)) {
+            free(file.data);
+            return answer_error(wsi, txn, 405, "GET, HEAD", "This can only be read.");
+        }
+    }
+    return answer_handler(wsi, txn);
+}
+
+// ---- reading the request
+
+static void free_txn(struct fw_txn **pointer)
+{
+    struct fw_txn *txn = *pointer;
+    *pointer = NULL;
+    if (!txn)
+        return;
+    free(txn->body);
+    free(txn->out);
+    free(txn);
+}
+
+static const char *read_method(struct lws *wsi)
+{
+    char *uri;
+    int uri_len;
+    switch (lws_http_get_uri_and_method(wsi, &uri, &uri_len)) {
+    case LWSHUMETH_GET: return "GET";
+    case LWSHUMETH_POST: return "POST";
+    case LWSHUMETH_PUT: return "PUT";
+    case LWSHUMETH_DELETE: return "DELETE";
+    case LWSHUMETH_HEAD: return "HEAD";
+    default: return "";
+    }
+}
+
+// What the client says about its body. 0, or the status to refuse it with.
+static int read_length(struct lws *wsi, struct fw_txn *txn)
+{
+    char text[24];
+    if (lws_hdr_total_length(wsi, WSI_TOKEN_HTTP_TRANSFER_ENCODING))
+        return 501;
+    if (!fw_http_header(wsi, WSI_TOKEN_HTTP_CONTENT_LENGTH, text, sizeof(text)))
+        return 400;
+    const bool wants = !strcmp(txn->method, "POST") || !strcmp(txn->method, "PUT");
+    if (!text[0])
+        return wants ? 411 : 0;
+    if (text[strspn(text, "0123456789")])
+        return 400; // also two of them that differ: lws joins them
+    if (strlen(text) > 9 || atol(text) > FW_HTTP_BODY_MAX)
+        return 413;
+    txn->body_room = (size_t)atol(text);
+    return 0;
+}
+
+// lws has cut the query at each '&'.
+static bool read_query(struct lws *wsi, struct fw_txn *txn)
+{
+    size_t size = 0;
+    for (int i = 0;; i++) {
+        const int n = lws_hdr_copy_fragment(wsi, txn->query + size + (i > 0),
+                                            (int)(sizeof(txn->query) - size - (i > 0)),
+                                            WSI_TOKEN_HTTP_URI_ARGS, i);
+        if (n < 0) { // none is left, or this one does not fit
+            txn->query[size] = '\0';
+            return n == -1;
+        }
+        if (i > 0)
+            txn->query[size++] = '&';
+        size += (size_t)n;
+        if (size + 2 >= sizeof(txn->query))
+            return false;
+    }
+}
+
+static bool read_headers(struct lws *wsi, struct fw_txn *txn)
+{
+    char auth[sizeof(txn->bearer) + 16];
+    if (!read_query(wsi, txn) ||
+        !fw_http_header(wsi, WSI_TOKEN_HTTP_CONTENT_TYPE, txn->content_type,
+                        sizeof(txn->content_type)) ||
+        !fw_http_header(wsi, WSI_TOKEN_HTTP_AUTHORIZATION, auth, sizeof(auth)))
+        return false;
+    // Too long to be one of ours: as if absent.
+    fw_http_header(wsi, WSI_TOKEN_HTTP_IF_NONE_MATCH, txn->none_match, sizeof(txn->none_match));
+    fw_http_header(wsi, WSI_TOKEN_HTTP_IF_MODIFIED_SINCE, txn->modified_since,
+                   sizeof(txn->modified_since));
+    if (!strncasecmp(auth, "Bearer ", 7))
+        snprintf(txn->bearer, sizeof(txn->bearer), "%s", auth + 7 + strspn(auth + 7, " "));
+    return true;
+}
+
+// lws has decoded and normalised the path; it is not decoded a second time.
+static bool read_path(struct fw_txn *txn, const char *uri)
+{
+    const size_t size = strlen(uri);
+    if (size > PATH_MAX_BYTES || uri[0] != '/')
+        return false;
+    for (const char *p = uri; *p; p++) {
+        if ((unsigned char)*p < 0x20 || *p == 0x7f || *p == '\\')
+            return false;
+    }
+    memcpy(txn->path, uri, size + 1);
+    return strstr(uri, "/../") == NULL;
+}
+
+// Host and Origin. NULL when fine, else why not.
+static const char *check_origin(struct fw_server *server, struct lws *wsi)
+{
+    char host[300], origin[300], ip[64];
+    struct sockaddr_storage addr;
+    socklen_t size = sizeof(addr);
+    ip[0] = '\0';
+    if (!getsockname(lws_get_socket_fd(wsi), (struct sockaddr *)&addr, &size)) {
+        const void *raw = addr.ss_family == AF_INET
+                              ? (const void *)&((struct sockaddr_in *)&addr)->sin_addr
+                              : (const void *)&((struct sockaddr_in6 *)&addr)->sin6_addr;
+        inet_ntop(addr.ss_family, raw, ip, sizeof(ip));
+    }
+    if (!fw_http_header(wsi, WSI_TOKEN_HOST, host, sizeof(host)) ||
+        !fw_host_allowed(&server->policy, host, ip))
+        return "This host name is not served here; the server allows it with --public-origin.";
+    if (!fw_http_header(wsi, WSI_TOKEN_ORIGIN, origin, sizeof(origin)) ||
+        !fw_origin_allowed(&server->policy,
+                           lws_hdr_total_length(wsi, WSI_TOKEN_ORIGIN) ? origin : NULL, host))
+        return "This origin is not allowed; the server allows it with --public-origin.";
+    return NULL;
+}
+
+static int begin(struct lws *wsi, struct fw_txn **slot, const char *uri)
+{
+    struct fw_server *server = server_of(wsi);
+    free_txn(slot);
+    struct fw_txn *txn = calloc(1, sizeof(*txn));
+    if (!txn)
+        return -1;
+    *slot = txn;
+    snprintf(txn->method, sizeof(txn->method), "%s", read_method(wsi));
+    txn->head = !strcmp(txn->method, "HEAD");
+    const int refused = read_length(wsi, txn);
+    if (refused) {
+        // What follows on this connection can't be told apart from a body: hang up.
+        txn->hang_up = true;
+        return answer_error(wsi, txn, refused, NULL,
+                            refused == 413   ? "The body is over 64 KiB."
+                            : refused == 411 ? "A Content-Length is needed."
+                            : refused == 501 ? "Bodies in chunks are not taken."
+                                             : "The Content-Length is not a number.");
+    }
+    if (!read_headers(wsi, txn) || !read_path(txn, uri))
+        return answer_error(wsi, txn, 400, NULL, "The request is not sound.");
+    const bool probe = !strcmp(txn->path, "/healthz") || !strcmp(txn->path, "/readyz");
+    const char *why = probe ? NULL : check_origin(server, wsi);
+    if (why)
+        return answer_error(wsi, txn, 403, NULL, why);
+    if (!txn->method[0])
+        return answer_error(wsi, txn, 405, "GET, HEAD, POST, PUT, DELETE",
+                            "This method is not used here.");
+    if (!txn->body_room) {
+        // lws announces the end of an empty POST on its own.
+        return strcmp(txn->method, "POST") ? dispatch(wsi, txn) : 0;
+    }
+    txn->body = malloc(txn->body_room + 1);
+    return txn->body ? 0 : -1;
+}
+
+static int add_body(struct fw_txn *txn, const char *data, size_t size)
+{
+    if (!txn || txn->answered || !size)
+        return 0;
+    if (!txn->body || size > txn->body_room - txn->body_size)
+        return -1;
+    memcpy(txn->body + txn->body_size, data, size);
+    txn->body_size += size;
+    txn->body[txn->body_size] = '\0';
+    return 0;
+}
+
+// ---- upgrades
+
+static int refuse_upgrade(struct lws *wsi, int status, const char *message)
+{
+    uint8_t buf[LWS_PRE + 512];
+    const int n =
+        snprintf((char *)buf + LWS_PRE, sizeof(buf) - LWS_PRE,
+                 "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n", reason_code(status), message);
+    const struct answer a = {
+        .status = status,
+        .content_type = "application/json",
+        .length = (size_t)n,
+        .hang_up = true,
+    };
+    if (!send_head(wsi, &a))
+        lws_write(wsi, buf + LWS_PRE, (size_t)n, LWS_WRITE_HTTP_FINAL);
+    return -1;
+}
+
+static int confirm_upgrade(struct lws *wsi, const char *to)
+{
+    const char *message = check_origin(server_of(wsi), wsi);
+    if (strcasecmp(to, "websocket"))
+        return -1;
+    if (message)
+        return refuse_upgrade(wsi, 403, message);
+    const int status = fw_ws_check_upgrade(server_of(wsi), wsi, &message);
+    return status ? refuse_upgrade(wsi, status, message) : 0;
+}
+
+int fw_http_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,
+                     size_t len)
+{
+    struct fw_txn **slot = user;
+    switch (reason) {
+    case LWS_CALLBACK_WSI_CREATE: server_of(wsi)->wsi_count++; return 0;
+    case LWS_CALLBACK_WSI_DESTROY: server_of(wsi)->wsi_count--; return 0;
+    case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return confirm_upgrade(wsi, in);
+    case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return -1; // no WebSocket without its protocol
+    case LWS_CALLBACK_HTTP: return begin(wsi, slot, in);
+    case LWS_CALLBACK_HTTP_BODY: return slot ? add_body(*slot, in, len) : 0;
+    case LWS_CALLBACK_HTTP_BODY_COMPLETION:
+        if (!slot || !*slot || (*slot)->answered)
+            return 0;
+        return dispatch(wsi, *slot);
+    case LWS_CALLBACK_HTTP_WRITEABLE:
+        if (!slot || !*slot || !(*slot)->out)
+            return 0;
+        return send_more(wsi, *slot);
+    case LWS_CALLBACK_HTTP_DROP_PROTOCOL:
+    case LWS_CALLBACK_CLOSED_HTTP:
+        if (slot)
+            free_txn(slot);
+        return 0;
+    case LWS_CALLBACK_GET_THREAD_ID: return 0;
+    default: return 0;
+    }
+}

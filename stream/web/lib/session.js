@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: MIT
+// One session as a page sees it: the link, the decoder, the presenter, the input and the counters,
+// wired together. The page around it only shows what `changed` says and forwards what a person asks.
+
+import { blueFaults } from './color.js';
+import { Connection } from './connection.js';
+import { Decoder } from './decoder.js';
+import { Input, pictureBox } from './input.js';
+import { Presenter } from './presenter.js';
+import { firstPath, measurePaths, probeDecoder } from './probe.js';
+import { Stats } from './stats.js';
+import { Viewport } from './viewport.js';
+import { ACK_BATCH_MAX, Ack, Type, encodeAcks, encodeInput, nowUs } from './wire.js';
+
+const MEASURE_AFTER_MS = 2500;
+
+/**
+ * @typedef {import('./connection.js').LinkState} LinkState
+ * @typedef {'link' | 'server' | 'picture' | 'decoder' | 'info' | 'notice'} Change
+ * @typedef {{state: string, code: string, message: string}} ServerState
+ */
+
+export class Session {
+  /**
+   * @param {{id: string, stage: HTMLElement, token: () => string, present: string,
+   *   changed: (what: Change) => void}} params
+   */
+  constructor({ id, stage, token, present, changed }) {
+    this.id = id;
+    this.stage = stage;
+    this.token = token;
+    this.forced = present;
+    this.changed = changed;
+    /** @type {ServerState} */
+    this.server = { state: 'starting', code: '', message: '' };
+    this.progress = { percent: -1, what: '' };
+    this.info = { title: '', source: '', gpu: '', encoder: '', fps: 60 };
+    this.notice = '';
+    this.decoderTrouble = '';
+    /** @type {{path: import('./presenter.js').PathName | '', how: string, times: Record<string, number>}} */
+    this.choice = { path: '', how: '', times: {} };
+    /** @type {string[]} */
+    this.codecs = [];
+    this.ended = false;
+    this.hidden = document.visibilityState === 'hidden';
+    /** @type {import('./wire.js').AckData[]} */
+    this.acks = [];
+    /** @type {{seq: number, at: number}[]} last event of each batch on its way */
+    this.sentInputs = [];
+
+    const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
+    this.connection = new Connection(
+      `${scheme}//${location.host}/s/${encodeURIComponent(id)}/ws`,
+      this.linkHost(),
+    );
+    this.stats = new Stats(this.connection.clock);
+    this.viewport = new Viewport(stage, (size) => {
+      this.connection.send({ type: 'viewport', ...size });
+      this.fit();
+    });
+    this.presenter = new Presenter(stage, {
+      presented: (info) => this.onPresented(info),
+      dropped: (info) => this.drop(info.frameId),
+      trouble: (message) => this.note(`Showing pictures differently: ${message}`),
+    });
+    this.decoder = new Decoder(this.decoderHost());
+    this.input = new Input(stage, {
+      box: () => this.box(),
+      send: (events) => this.sendInput(events),
+    });
+    this.abort = new AbortController();
+    document.addEventListener('visibilitychange', () => this.onVisibility(), {
+      signal: this.abort.signal,
+    });
+  }
+
+  /** Probes the decoder, then connects. Resolves false when this browser can't show the stream. */
+  async start() {
+    const probe = await probeDecoder();
+    if (!probe.supported) {
+      this.decoderTrouble = probe.reason;
+      return false;
+    }
+    this.codecs = probe.codecs;
+    this.decoder.setPaused(this.hidden);
+    this.connection.open();
+    if (probe.frame) this.presenter.faults = await blueFaults(probe.frame);
+    const first = firstPath(this.forced);
+    this.choice = { ...first, times: {} };
+    this.presenter.use(first.path);
+    if (this.choice.how === 'assumed' && probe.frame) this.measureLater(probe.frame);
+    else probe.frame?.close();
+    return true;
+  }
+
+  /**
+   * Nobody has measured this browser yet: done when the first pictures are through.
+   * @param {VideoFrame} frame is taken over
+   */
+  measureLater(frame) {
+    setTimeout(async () => {
+      const measured = this.ended ? null : await measurePaths(frame, this.stage);
+      frame.close();
+      if (!measured || this.ended) return;
+      this.choice = { ...measured, how: 'measured' };
+      this.presenter.use(measured.path);
+    }, MEASURE_AFTER_MS);
+  }
+
+  /** @returns {import('./connection.js').ConnectionHost} */
+  linkHost() {
+    return {
+      hello: () => ({
+        ...(this.token() ? { token: this.token() } : {}),
+        viewport: this.viewport.size,
+        devicePixelRatio: window.devicePixelRatio || 1,
+        visible: !this.hidden,
+        codecs: this.codecs,
+      }),
+      link: () => this.changed('link'),
+      welcome: (message) => this.onWelcome(message),
+      text: (message) => this.onText(message),
+      message: (message, bytes) => this.onMessage(message, bytes),
+      mediaOpen: () => this.decoder.restart(),
+    };
+  }
+
+  /** @returns {import('./decoder.js').DecoderHost} */
+  decoderHost() {
+    return {
+      frame: (frame, info) => {
+        this.stats.decoded++;
+        this.presenter.present(frame, info);
+      },
+      keyframe: (reason) => this.requestKeyframe(reason),
+      received: (frameId) => this.ack(frameId, Ack.RECEIVED),
+      dropped: (frameId) => this.drop(frameId),
+      unsupported: (codec, width, height) => this.onUnsupported(codec, width, height),
+      trouble: () => {
+        this.stats.decoderErrors++;
+      },
+    };
+  }
+
+  /** @param {import('./connection.js').TextMessage} message */
+  onWelcome(message) {
+    this.stats.onReconnect();
+    this.input.reset();
+    this.sentInputs = [];
+    this.acks = [];
+    this.onInfo({ ...message.session, gpu: message.gpu, encoder: message.encoder });
+    const state = String(message.session?.state ?? 'running');
+    this.server = { state, code: '', message: '' };
+    this.changed('server');
+  }
+
+  /** @param {Record<string, any>} info */
+  onInfo(info) {
+    for (const key of /** @type {const} */ (['title', 'source', 'gpu', 'encoder']))
+      if (typeof info[key] === 'string') this.info[key] = info[key];
+    if (info.fps > 0) this.info.fps = this.decoder.fps = Number(info.fps);
+    this.changed('info');
+  }
+
+  /** @param {import('./connection.js').TextMessage} message */
+  onText(message) {
+    if (message.type === 'state') {
+      const { state = 'running', code = '', message: words = '' } = message;
+      this.server = { state: String(state), code: String(code), message: String(words) };
+      if (state !== 'starting') this.progress = { percent: -1, what: '' };
+      this.changed('server');
+    } else if (message.type === 'info') {
+      this.onInfo({ ...message, ...message.session });
+    } else if (message.type === 'progress') {
+      this.progress = { percent: Number(message.percent), what: String(message.what ?? '') };
+      this.changed('server');
+    } else if (message.type === 'error') {
+      this.note(String(message.error?.message ?? message.error?.code ?? 'error'));
+    }
+  }
+
+  /** @param {import('./wire.js').Message} message @param {number} bytes */
+  onMessage(message, bytes) {
+    const now = performance.now();
+    if (message.type === Type.VIDEO) {
+      this.stats.onReceived(message, bytes, now);
+      this.decoder.feed(message, now);
+    } else if (message.type === Type.BEACON) {
+      this.stats.onBeacon(message, now);
+    } else if (message.type === Type.INPUT_STAMP) {
+      this.onInputStamp(message.seq, message.inputId);
+    }
+  }
+
+  /** @param {number} seq @param {number} inputId */
+  onInputStamp(seq, inputId) {
+    while (this.sentInputs.length && this.sentInputs[0].seq < seq) this.sentInputs.shift();
+    const sent = this.sentInputs[0];
+    if (sent?.seq === seq) this.stats.onInputStamp(inputId, sent.at);
+  }
+
+  /** @param {import('./decoder.js').FrameInfo} info */
+  onPresented(info) {
+    const first = this.stats.presented === 0;
+    const resized =
+      this.stats.shown?.width !== info.width || this.stats.shown?.height !== info.height;
+    this.stats.onPresented(info, performance.now());
+    this.ack(info.frameId, Ack.PRESENTED);
+    if (resized) this.fit();
+    if (first || this.server.state === 'restarting') this.changed('picture');
+  }
+
+  /** @param {string} codec @param {number} width @param {number} height */
+  onUnsupported(codec, width, height) {
+    if (width > 1920 || height > 1088) {
+      this.viewport.setLimit(1920, 1080);
+      this.note(
+        `This browser can't decode ${width} × ${height}: the picture is smaller and scaled.`,
+      );
+    } else {
+      this.decoderTrouble = `${codec} at ${width} × ${height}`;
+      this.changed('decoder');
+    }
+  }
+
+  /** Pixel for pixel where the picture has the stage's size, scaled to fit where not (yet). */
+  fit() {
+    const { width, height } = this.presenter;
+    this.stage.classList.toggle('exact', this.viewport.matches(width, height));
+  }
+
+  box() {
+    const rect = this.stage.getBoundingClientRect();
+    const { width, height } = this.presenter;
+    return pictureBox(rect, width, height, this.stage.classList.contains('exact'));
+  }
+
+  /** @param {import('./wire.js').InputEventData[]} events */
+  sendInput(events) {
+    if (this.hidden || this.connection.full) return false;
+    if (!this.connection.send(encodeInput(events))) return false;
+    this.sentInputs.push({ seq: events[events.length - 1].seq, at: performance.now() });
+    if (this.sentInputs.length > 512) this.sentInputs.shift();
+    return true;
+  }
+
+  /** @param {number} frameId */
+  drop(frameId) {
+    this.stats.dropped++;
+    this.ack(frameId, Ack.DROPPED);
+  }
+
+  /** @param {number} frameId @param {number} what */
+  ack(frameId, what) {
+    this.acks.push({ frameId, what, timeUs: nowUs() });
+    if (this.acks.length === 1) queueMicrotask(() => this.flushAcks());
+  }
+
+  flushAcks() {
+    while (this.acks.length) {
+      const batch = this.acks.splice(0, ACK_BATCH_MAX);
+      this.connection.send(encodeAcks(batch));
+    }
+  }
+
+  /** @param {string} reason */
+  requestKeyframe(reason) {
+    this.stats.keyframeRequests++;
+    this.connection.send({ type: 'keyframe', reason });
+  }
+
+  onVisibility() {
+    const hidden = document.visibilityState === 'hidden';
+    if (hidden === this.hidden) return;
+    this.hidden = hidden;
+    this.connection.send({ type: 'visibility', visible: !hidden });
+    this.decoder.setPaused(hidden);
+    if (hidden) this.presenter.discard();
+    else this.connection.probe();
+  }
+
+  /** @param {string} text */
+  note(text) {
+    this.notice = text;
+    this.changed('notice');
+  }
+
+  reconnect() {
+    this.connection.open();
+  }
+
+  close() {
+    this.ended = true;
+    this.abort.abort();
+    this.input.destroy();
+    this.viewport.destroy();
+    this.connection.close();
+    this.decoder.destroy();
+    this.presenter.destroy();
+  }
+}

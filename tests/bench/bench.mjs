@@ -1,0 +1,345 @@
+// SPDX-License-Identifier: MIT
+// `./test bench`: what the streamed session costs against the floors, in one run, at 1280x720.
+// Floors and session alternate (ABAB…); a ratio is the median of the ratios of the pairs, with a
+// bootstrap interval. Figures go to tests/out/bench.json, docs/performance.md explains them.
+import { execFile, spawn } from 'node:child_process';
+import fs from 'node:fs';
+import os from 'node:os';
+import path from 'node:path';
+import process from 'node:process';
+import { createInterface } from 'node:readline';
+import { Checks, Server, sleep } from '../tools/server.mjs';
+
+const PORT = Number(process.env.FW_TEST_PORT ?? 8441);
+const PAIRS = Number(process.env.FW_BENCH_PAIRS ?? 6);
+const SECONDS = Number(process.env.FW_BENCH_SECONDS ?? 4);
+const INPUTS = Number(process.env.FW_BENCH_INPUTS ?? 40);
+const FRAMES = Number(process.env.FW_BENCH_FRAMES ?? 300);
+const FPS = 240; // more than two cores give: uncapped
+const CORES = os.cpus().length;
+const programs = process.env.FW_BENCH_DIR ?? 'build/tests/bench';
+const models = process.env.FW_MODELS ?? 'models';
+
+const median = (values) => quantile(values, 0.5);
+function quantile(values, q) {
+  const sorted = [...values].sort((a, b) => a - b);
+  const at = q * (sorted.length - 1);
+  const low = Math.floor(at);
+  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
+}
+
+/** The middle 95 % of medians of samples drawn from the sample; the seed is fixed. */
+function bootstrap(values) {
+  let state = 12345;
+  const random = () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
+  const medians = Array.from({ length: 2000 }, () =>
+    median(values.map(() => values[Math.floor(random() * values.length)])),
+  );
+  return [quantile(medians, 0.025), quantile(medians, 0.975)];
+}
+
+function floor(scene, rhythm) {
+  const args = Object.entries(rhythm ? scene.floorStill : scene.floorArgs).map(
+    ([key, value]) => `${key}=${value}`,
+  );
+  return new Promise((resolve, reject) => {
+    execFile(
+      path.join(programs, 'bench_floor'),
+      [scene.source, ...args],
+      {
+        timeout: 180000,
+        env: {
+          ...process.env,
+          FLOOR_FPS: String(rhythm ? 60 : FPS),
+          FLOOR_FRAMES: String(rhythm ? INPUTS : scene.frames),
+          FLOOR_RHYTHM: rhythm ? '1' : '0',
+        },
+      },
+      (error, stdout, stderr) =>
+        error
+          ? reject(new Error(`bench_floor: ${error.message} ${stderr}`))
+          : resolve(JSON.parse(stdout)),
+    );
+  });
+}
+
+/** CPU seconds of a process and all below it, ended children included. */
+function cpuSeconds(pid) {
+  const parents = new Map();
+  for (const name of fs.readdirSync('/proc')) {
+    if (!/^\d+$/.test(name)) {
+      continue;
+    }
+    try {
+      const text = fs.readFileSync(`/proc/${name}/stat`, 'latin1');
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+      const ticks = Number(fields[11]) + Number(fields[12]);
+      parents.set(Number(name), { parent: Number(fields[1]), ticks });
+    } catch {
+      // it has just ended
+    }
+  }
+  const below = (id) => {
+    for (let at = id; at > 1; at = parents.get(at)?.parent ?? 0) {
+      if (at === pid) {
+        return true;
+      }
+    }
+    return false;
+  };
+  let ticks = 0;
+  for (const [id, { ticks: own }] of parents) {
+    ticks += below(id) ? own : 0;
+  }
+  return ticks / 100; // USER_HZ
+}
+
+/** Runs bench_client; with `pid`, CPU seconds of that tree between `begin` and the end. */
+function client(session, words, pid) {
+  const child = spawn(
+    path.join(programs, 'bench_client'),
+    ['127.0.0.1', String(PORT), session.ws, session.token ?? '', ...words.map(String)],
+    { stdio: ['ignore', 'pipe', 'inherit'], timeout: 240000 },
+  );
+  return new Promise((resolve, reject) => {
+    let before = 0;
+    let result = null;
+    createInterface({ input: child.stdout }).on('line', (line) => {
+      if (line === 'begin') {
+        before = pid ? cpuSeconds(pid) : 0;
+      } else {
+        result = JSON.parse(line);
+        result.cpuSeconds = pid ? cpuSeconds(pid) - before : 0;
+      }
+    });
+    child.on('error', reject);
+    child.on('close', (code) =>
+      result && code === 0 ? resolve(result) : reject(new Error(`bench_client: exit ${code}`)),
+    );
+  });
+}
+
+async function create(server, scene, fps) {
+  const body = { source: scene.source, args: scene.args, width: 1280, height: 720, fps };
+  const { status, body: session } = await server.api('POST', '/sessions', body);
+  if (status !== 201) {
+    throw new Error(`no session: ${status} ${JSON.stringify(session)}`);
+  }
+  return session;
+}
+
+async function oneSession(server, scene, fps, words, counted) {
+  const session = await create(server, scene, fps);
+  try {
+    return await client(session, words, counted ? server.child.pid : 0);
+  } finally {
+    await server.api('DELETE', `/sessions/${session.id}`);
+    await sleep(700); // the next spare worker gets ready outside the measurements
+  }
+}
+
+async function measure(server, scene) {
+  const pairs = [];
+  for (let i = 0; i < PAIRS; i++) {
+    const load = os.loadavg()[0];
+    const alone = await floor(scene, false);
+    const words = ['throughput', SECONDS, ...(scene.drag ? ['drag'] : [])];
+    const stream = await oneSession(server, scene, FPS, words, true);
+    const [r, c, e] = ['render', 'convert', 'encode'].map((part) => alone[part].cpuMs);
+    const cpu = (stream.cpuSeconds * 1000) / stream.frames;
+    pairs.push({
+      load,
+      alone,
+      stream,
+      r,
+      c,
+      e,
+      cpu,
+      throughput: stream.fps / (CORES / ((r + c + e) / 1000)),
+      tax: cpu / (r + e),
+    });
+    console.log(
+      `  ${scene.name} ${i + 1}/${PAIRS}: render ${r.toFixed(2)} convert ${c.toFixed(2)} ` +
+        `encode ${e.toFixed(2)} | session ${cpu.toFixed(2)} CPU-ms, ${stream.fps.toFixed(1)} fps ` +
+        `(load ${load.toFixed(1)})`,
+    );
+  }
+  const latency = [];
+  for (let i = 0; i < PAIRS; i++) {
+    const load = os.loadavg()[0];
+    const alone = await floor(scene, true);
+    const stream = await oneSession(server, scene.still, 60, ['latency', INPUTS], false);
+    latency.push({
+      load,
+      alone,
+      stream,
+      p50: stream.total.p50Ms / alone.total.p50Ms,
+      p99: stream.total.p99Ms / alone.total.p50Ms,
+    });
+    console.log(
+      `  ${scene.name} latency ${i + 1}/${PAIRS}: parts ${alone.total.p50Ms.toFixed(2)} ms | ` +
+        `input to last byte ${stream.total.p50Ms.toFixed(2)} (p99 ${stream.total.p99Ms.toFixed(2)}) ms, ` +
+        `lost ${stream.lost} (load ${load.toFixed(1)})`,
+    );
+  }
+  return { pairs, latency };
+}
+
+function row(name, values, digits = 2) {
+  const [low, high] = bootstrap(values);
+  const text = (value) => value.toFixed(digits);
+  console.log(
+    `  ${name.padEnd(44)} ${text(median(values)).padStart(7)}   [${text(low)} … ${text(high)}]`,
+  );
+  return median(values);
+}
+
+/** Prints one scene's table; the three ratios. */
+function report(scene, { pairs, latency }) {
+  const of = (list, pick) => list.map(pick);
+  console.log(`\n${scene.name}, 1280x720, medians of ${PAIRS} pairs [95 % interval]`);
+  row(
+    'raw render, CPU-ms a frame',
+    of(pairs, (p) => p.r),
+  );
+  row(
+    'convert alone',
+    of(pairs, (p) => p.c),
+    3,
+  );
+  row(
+    'raw x264 alone',
+    of(pairs, (p) => p.e),
+  );
+  row(
+    'streamed session, server in all',
+    of(pairs, (p) => p.cpu),
+  );
+  row(
+    'streamed, frames a second',
+    of(pairs, (p) => p.stream.fps),
+    1,
+  );
+  row(
+    'bytes a frame, session',
+    of(pairs, (p) => p.stream.bytesPerFrame),
+    0,
+  );
+  row(
+    'bytes a frame, raw x264',
+    of(pairs, (p) => p.alone.bytesPerFrame),
+    0,
+  );
+  row(
+    'parts after a pause (render+convert+encode), ms',
+    of(latency, (p) => p.alone.total.p50Ms),
+  );
+  row(
+    'input to last byte p50, ms',
+    of(latency, (p) => p.stream.total.p50Ms),
+  );
+  row(
+    'input to last byte p99, ms',
+    of(latency, (p) => p.stream.total.p99Ms),
+  );
+  for (const span of ['toBegin', 'render', 'encode', 'toSocket', 'toKernel', 'roundTrip']) {
+    row(
+      `  of it ${span}, ms`,
+      of(latency, (p) => p.stream[span].p50Ms),
+      3,
+    );
+  }
+  const result = {
+    throughput: row(
+      '1 throughput ratio',
+      of(pairs, (p) => p.throughput),
+      3,
+    ),
+    tax: row(
+      '2 overhead tax',
+      of(pairs, (p) => p.tax),
+      3,
+    ),
+    p50: row(
+      '3 input to last byte p50 / parts',
+      of(latency, (p) => p.p50),
+      3,
+    ),
+    p99: row(
+      '3 input to last byte p99 / parts',
+      of(latency, (p) => p.p99),
+      3,
+    ),
+  };
+  const sums = of(pairs, (p) => p.r + p.c + p.e);
+  result.drift = Math.abs(sums[sums.length - 1] / sums[0] - 1);
+  const loads = [...pairs, ...latency].map((p) => p.load);
+  console.log(
+    `  load average ${Math.min(...loads).toFixed(2)} to ${Math.max(...loads).toFixed(2)}, ` +
+      `floors moved ${(result.drift * 100).toFixed(1)} % from first to last pair`,
+  );
+  return result;
+}
+
+const still = { name: 'test card', source: 'testcard', args: { animate: '0' } };
+const scenes = [
+  {
+    name: 'test card',
+    source: 'testcard',
+    args: {},
+    floorArgs: {},
+    floorStill: { animate: '0' },
+    frames: FRAMES,
+    drag: false,
+    still,
+    goals: true,
+  },
+];
+const helmet = path.join(models, 'DamagedHelmet.glb');
+if (fs.existsSync(helmet)) {
+  const scene = { name: 'DamagedHelmet', source: 'scene', args: { model: 'DamagedHelmet.glb' } };
+  scenes.push({
+    ...scene,
+    floorArgs: { model: helmet },
+    floorStill: { model: helmet },
+    frames: Math.ceil(FRAMES / 5),
+    drag: true,
+    still: scene,
+  });
+}
+
+const checks = new Checks('bench');
+const server = new Server({
+  port: PORT,
+  args: ['--log-level', 'warn'],
+  env: { FW_VALIDATION: '0' },
+});
+try {
+  if (checks.check(await server.ready(), 'the server runs', server.log)) {
+    const all = {};
+    for (const scene of scenes) {
+      const figures = await measure(server, scene);
+      const result = report(scene, figures);
+      all[scene.name] = { ...figures, result };
+      if (!scene.goals) {
+        continue;
+      }
+      console.log('');
+      checks.check(result.drift <= 0.15, 'the floors held still', `${result.drift}`);
+      checks.check(result.throughput >= 0.85, 'throughput ratio >= 0.85', `${result.throughput}`);
+      checks.check(result.tax <= 1.1, 'overhead tax <= 1.10', `${result.tax}`);
+      checks.check(
+        result.p50 <= 1.25,
+        'input to last byte p50 <= 1.25 of its parts',
+        `${result.p50}`,
+      );
+    }
+    fs.mkdirSync('tests/out', { recursive: true });
+    fs.writeFileSync('tests/out/bench.json', JSON.stringify(all, null, 1));
+  }
+} catch (error) {
+  checks.check(false, 'the benchmark itself', error.stack);
+} finally {
+  await server.stop();
+}
+process.exit(checks.finish());

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: MIT
+// The floors of the benchmark: drawing, converting and encoding alone, as short as they can be.
+// What the streamed session costs is measured against these.
+#pragma once
+
+#include <stdbool.h>
+
+#include "base/frame.h"
+#include "base/input.h"
+
+struct fw_source_arg;
+struct floor_render;
+struct floor_encode;
+
+struct floor_params {
+    const char *source;
+    const struct fw_source_arg *args;
+    unsigned arg_count;
+    int width, height;
+    int fps;          // sizes the one-frame VBV, as in the session
+    int bitrate_kbps; // as in the session
+};
+
+// NULL on failure, said on stderr.
+struct floor_render *floor_render_open(const struct floor_params *params);
+void floor_render_close(struct floor_render **render);
+void floor_render_input(struct floor_render *render, const struct fw_input_event *event);
+bool floor_render_draw(struct floor_render *render);
+// The picture drawn last into `frame` (NV12 of the same size).
+void floor_render_convert(struct floor_render *render, struct fw_frame *frame);
+
+struct floor_encode *floor_encode_open(const struct floor_params *params);
+void floor_encode_close(struct floor_encode **encode);
+// Bytes of the packet, -1 on failure.
+int floor_encode_frame(struct floor_encode *encode, const struct fw_frame *frame);

@@ -1,0 +1,369 @@
+// SPDX-License-Identifier: MIT
+// The real server, watched from Chromium.
+
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromiumPage } from '../lib/browsers.mjs';
+import { assert, sleep, until } from '../lib/check.mjs';
+import { env } from '../lib/env.mjs';
+import { models } from '../lib/model.mjs';
+import {
+  elementSize,
+  fine,
+  firstPicture,
+  near,
+  pictureOfSize,
+  pictures,
+  pixels,
+  pretendHidden,
+  says,
+  stats,
+} from '../lib/page.mjs';
+import { Proxy, Server } from '../lib/server.mjs';
+import {
+  CLICKED,
+  LIT,
+  PATCHES,
+  checkColors,
+  lineContrast,
+  middle,
+  patch,
+  readFrameId,
+} from '../lib/testcard.mjs';
+
+const SWEEP = [
+  [1366, 768],
+  [1512, 949],
+  [3839, 1080],
+  [1007, 601],
+  [641, 479],
+];
+
+async function opened({
+  source = 'testcard',
+  args = {},
+  query = '',
+  size = {},
+  server,
+  via,
+  models,
+} = {}) {
+  server ??= await Server.start({ models });
+  const { width = 1280, height = 720 } = size;
+  const created = await server.create({ source, args, width, height });
+  const page = await chromiumPage({ width, height, ...size });
+  const base = via ? via.origin : server.url('');
+  const [path, code] = created.page.split('#');
+  await page.goto(`${base}${path}${query}${code ? `#${code}` : ''}`);
+  await firstPicture(page);
+  return { server, page, id: created.id, size: { width, height } };
+}
+
+/** A static picture settles: what follows the first key frame sharpens it. */
+async function settled(page) {
+  await until('still pictures', async () => {
+    const before = (await stats(page)).presented;
+    await sleep(300);
+    return (await stats(page)).presented - before > 3 || before === (await stats(page)).presented;
+  });
+  await sleep(300);
+}
+
+async function colours(present) {
+  const { page, size } = await opened({ query: `?present=${present}` });
+  await settled(page);
+  await checkColors(page, size);
+  assert.deepEqual(page.errors, []);
+}
+
+async function throughProxy(params = {}) {
+  const proxy = await Proxy.start();
+  const server = await Server.start({ args: ['--public-origin', proxy.origin] });
+  proxy.target = server.port;
+  return { proxy, ...(await opened({ server, via: proxy, ...params })) };
+}
+
+async function sameId(page, size) {
+  // The element may have moved on between two looks: the id read lies between the two counts.
+  const before = (await stats(page)).lastFrameId;
+  const id = await readFrameId(page, size);
+  const after = (await stats(page)).lastFrameId;
+  assert.ok(
+    id >= before - 2 && id <= after + 1,
+    `picture says ${id}, header ${before} to ${after}`,
+  );
+}
+
+export default {
+  'start page: cards for the scene, the test card and each model': async () => {
+    const { folder } = await models();
+    const server = await Server.start({ models: folder });
+    const page = await chromiumPage();
+    await page.goto(server.url('/'));
+    await page.locator('#features .card').first().waitFor();
+    assert.equal(await page.locator('#features .card').count(), 2);
+    const { body } = await server.api('GET', '/sources');
+    const offered = body.sources.filter((s) => s.kind === 'model');
+    assert.ok(offered.length > 0);
+    assert.equal(await page.locator('#models .card').count(), offered.length);
+    await page.locator('#features .card').nth(1).click();
+    await page.waitForURL(/\/s\/[^/#]+$/);
+    await firstPicture(page);
+    await fine(page);
+    assert.deepEqual(page.errors, []);
+  },
+
+  'the test card’s colours, shown by track': () => colours('track'),
+  'the test card’s colours, shown by copy': () => colours('copy'),
+  'the test card’s colours, shown by draw': () => colours('draw'),
+
+  'the picture shows the frame its header names': async () => {
+    const { page, size } = await opened({ query: '?present=copy' });
+    for (let i = 0; i < 5; i++) {
+      await pictures(page, 2);
+      await sameId(page, size);
+    }
+  },
+
+  'click, key and wheel move the picture; the frame names the input': async () => {
+    const { page, size } = await opened();
+    const at = middle('CLICK', size.width, size.height);
+    near(await patch(page, 'CLICK', size), PATCHES.CLICK.color, 6, 'before the click');
+    await page.mouse.move(at.x, at.y);
+    await page.mouse.down();
+    await until('orange', async () => {
+      const [r, , b] = await patch(page, 'CLICK', size);
+      return r > 240 && b < 15;
+    });
+    await settled(page);
+    near(await patch(page, 'CLICK', size), CLICKED, 6, 'after the click');
+    await page.mouse.up();
+    await page.keyboard.press('KeyA'); // evdev 30: colour patch 0, red
+    await until('a red key patch', async () => {
+      const [r, g] = await patch(page, 'KEY', size);
+      return r > 200 && g < 60;
+    });
+    for (let i = 0; i < 16; i++) await page.mouse.wheel(0, 100);
+    await until('a lit meter', async () => (await patch(page, 'METER', size))[1] > LIT[1] - 40);
+    const { lastInputId, ageMs } = await stats(page);
+    assert.ok(lastInputId >= 20, `input ${lastInputId}`);
+    assert.ok(ageMs >= 0 && ageMs < 1000, `age ${ageMs}`);
+  },
+
+  'the picture follows the window: odd sizes exact, lines of one pixel sharp': async () => {
+    const { page } = await opened();
+    for (const [width, height] of SWEEP) {
+      await page.resize(width, height);
+      await pictureOfSize(page, width, height);
+      assert.deepEqual(await elementSize(page), { width, height });
+      await settled(page);
+      const contrast = await lineContrast(page, { width, height });
+      assert.ok(contrast > 100, `${width}x${height}: lines differ by ${contrast}`);
+      assert.equal(await page.locator('#stage.exact').count(), 1);
+      await checkColors(page, { width, height }, 4);
+    }
+    assert.deepEqual(page.errors, []);
+  },
+
+  'the picture follows the pixel ratio': async () => {
+    const { page } = await opened({ size: { width: 401, height: 300, scale: 1.5 } });
+    const now = await until('a picture in device pixels', async () => {
+      const s = await stats(page);
+      return s.width > 500 && s;
+    });
+    assert.ok(Math.abs(now.width - 601.5) <= 1 && now.height === 450, `${now.width}x${now.height}`);
+  },
+
+  'absurd sizes are ignored': async () => {
+    const { page, size } = await opened();
+    await page.evaluate(() => {
+      const { connection } = window.framewire.session;
+      for (const [width, height] of [
+        [0, 0],
+        [0, 720],
+        [1, 0],
+        [-5, 9],
+        [1e9, 1e9],
+        [15, 15],
+        ['a', null],
+        [3841, 100],
+      ])
+        connection.send({ type: 'viewport', width, height });
+    });
+    await pictures(page, 3);
+    const { width, height } = await stats(page);
+    assert.deepEqual({ width, height }, size);
+  },
+
+  'a cut connection: the same session is back, the page was not reloaded': async () => {
+    const { page, proxy, server, id } = await throughProxy();
+    await page.evaluate(() => (window.mark = 1));
+    const input = (await stats(page)).lastFrameId;
+    proxy.cut();
+    await pictures(page, 3, 8000);
+    await fine(page);
+    assert.equal(await page.evaluate(() => window.mark), 1);
+    assert.ok((await stats(page)).lastFrameId > input);
+    assert.deepEqual(
+      (await server.api('GET', '/sessions')).body.sessions.map((s) => s.id),
+      [id],
+    );
+  },
+
+  'a link that goes silent: said, left, and taken up again': async () => {
+    const { page, proxy } = await throughProxy();
+    const frozen = proxy.freeze(9000);
+    await says(page, /No word from the server|Reconnecting/, 7000);
+    await frozen;
+    await pictures(page, 3, 12_000);
+    await fine(page);
+  },
+
+  'kill -9 of the worker: picture back on the same page': async () => {
+    const { page, server, id } = await opened();
+    await pictures(page, 10);
+    await page.evaluate(() => (window.mark = 1));
+    const pid = await server.worker(id);
+    assert.ok(pid > 0 && server.children().includes(pid), `worker ${pid}`);
+    process.kill(pid, 'SIGKILL');
+    const begin = Date.now();
+    await until(
+      'another worker',
+      async () => {
+        const now = await server.worker(id);
+        return now > 0 && now !== pid;
+      },
+      5000,
+      10,
+    );
+    await pictures(page, 2, 5000);
+    const took = Date.now() - begin;
+    assert.ok(took < 1500, `${took} ms until pictures moved again`);
+    await fine(page, 3000);
+    assert.equal(await page.evaluate(() => window.mark), 1);
+  },
+
+  'a hidden tab costs nothing and is back within a second': async () => {
+    const { page, server, id } = await opened();
+    await pictures(page, 10);
+    await pretendHidden(page, true);
+    await sleep(700);
+    const before = (await server.api('GET', `/sessions/${id}`)).body.frames;
+    await sleep(2000);
+    const after = (await server.api('GET', `/sessions/${id}`)).body.frames;
+    assert.ok(after - before <= 1, `${after - before} frames while hidden`);
+    const begin = Date.now();
+    await pretendHidden(page, false);
+    await pictures(page, 1, 5000);
+    assert.ok(Date.now() - begin < 1200, `${Date.now() - begin} ms`);
+  },
+
+  'a decoder error: exactly one key frame, a new decoder, picture back': async () => {
+    const { page } = await opened();
+    await pictures(page, 10);
+    const before = await stats(page);
+    await page.evaluate(() => window.framewire.session.decoder.codec.close());
+    const begin = Date.now();
+    await pictures(page, 3, 5000);
+    assert.ok(Date.now() - begin < 1500, `${Date.now() - begin} ms`);
+    await sleep(700);
+    const after = await stats(page);
+    assert.equal(after.keyframeRequests - before.keyframeRequests, 1);
+    assert.equal(after.decoderErrors - before.decoderErrors, 1);
+  },
+
+  'two tabs on one session both see it': async () => {
+    const { page, server, id, size } = await opened();
+    const other = await page.another();
+    await other.goto(server.url(`/s/${id}`));
+    await firstPicture(other);
+    await pictures(other, 5);
+    const at = middle('CLICK', size.width, size.height);
+    await other.mouse.click(at.x, at.y);
+    for (const tab of [page, other])
+      await until('orange in both', async () => {
+        const [r, , b] = await patch(tab, 'CLICK', await stats(tab));
+        return r > 200 && b < 60;
+      });
+  },
+
+  'a still scene sends nothing; input on it is answered at once': async () => {
+    const { page } = await opened({ source: 'scene' });
+    await until(
+      'the scene to come to rest',
+      async () => {
+        const before = (await stats(page)).received;
+        await sleep(1000);
+        return (await stats(page)).received === before;
+      },
+      30_000,
+    );
+    const { received, ageMs } = await stats(page);
+    await sleep(2000);
+    assert.equal((await stats(page)).received, received);
+    assert.equal(ageMs, 0);
+    await page.mouse.move(600, 300);
+    await page.mouse.down();
+    await page.mouse.move(700, 340, { steps: 5 });
+    await pictures(page, 1, 5000);
+    await page.mouse.up();
+  },
+
+  'a real model turns under the mouse': async () => {
+    const { folder, model } = await models();
+    const { page, size } = await opened({ source: 'scene', args: { model }, models: folder });
+    const look = () => {
+      const points = [];
+      for (let y = 60; y < size.height - 60; y += 30)
+        for (let x = 200; x < size.width - 200; x += 30) points.push({ x, y });
+      return pixels(page, points);
+    };
+    await sleep(1000);
+    const before = await look();
+    const spread = Math.max(...before.map((p) => p[1])) - Math.min(...before.map((p) => p[1]));
+    assert.ok(spread > 30, 'the picture is empty');
+    await page.mouse.move(640, 360);
+    await page.mouse.down();
+    await page.mouse.move(840, 400, { steps: 10 });
+    await page.mouse.up();
+    await until('the picture to turn', async () => {
+      const after = await look();
+      return after.filter((p, i) => Math.abs(p[1] - before[i][1]) > 12).length > after.length / 20;
+    });
+  },
+
+  'a session that is closed elsewhere is over here, in words': async () => {
+    const { page, server, id } = await opened();
+    await server.api('DELETE', `/sessions/${id}`);
+    await says(page, /ended|over|closing/);
+    await page.goto(server.url('/s/unknown'));
+    await says(page, /session is over/);
+  },
+
+  'with tokens: the page’s code works once, the token stays out of the address': async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fw-token-'));
+    env.atEnd(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'tokens');
+    const token = 'a-token-of-more-than-sixteen';
+    writeFileSync(file, `tester:${token}\n`, { mode: 0o600 });
+    const server = await Server.start({ args: ['--token-file', file] });
+    const page = await chromiumPage();
+    await page.goto(server.url('/'));
+    await page.locator('#token-dialog[open]').waitFor();
+    await page.fill('#token', token);
+    await page.keyboard.press('Enter');
+    await page.locator('#features .card').nth(1).click();
+    await page.waitForURL(/\/s\/[^/#]+$/);
+    await firstPicture(page);
+    const path = new URL(page.url()).pathname;
+    const stranger = await chromiumPage();
+    await stranger.goto(server.url(`${path}#wrong-code`));
+    await stranger.locator('#token-dialog[open]').waitFor();
+    await stranger.fill('#token', token);
+    await stranger.keyboard.press('Enter');
+    await firstPicture(stranger);
+    assert.ok(!stranger.url().includes(token) && !new URL(stranger.url()).hash);
+    assert.ok(!server.log.includes(token));
+  },
+};

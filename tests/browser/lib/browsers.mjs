@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT
+// Chromium through Playwright, Firefox through Puppeteer (WebDriver BiDi), behind the few verbs the
+// tests need. Each page has a profile of its own; the browsers are started once.
+
+import { chromium } from 'playwright-core';
+import puppeteer from 'puppeteer-core';
+import { env } from './env.mjs';
+
+const CHROMIUM_FLAGS = [
+  '--no-sandbox',
+  '--disable-gpu',
+  '--disable-quic',
+  '--no-first-run',
+  '--disable-background-networking',
+  '--disable-component-update',
+  '--disable-sync',
+  // A plain-http origin that is not this machine, for the insecure-context test.
+  '--host-resolver-rules=MAP insecure.test 127.0.0.1',
+];
+
+/** @type {Promise<import('playwright-core').Browser> | undefined} */
+let chromiumBrowser;
+/** @type {Promise<import('puppeteer-core').Browser> | undefined} */
+let firefoxBrowser;
+
+function startChromium() {
+  env.need(env.chromium, 'Chromium');
+  chromiumBrowser ??= chromium.launch({ executablePath: env.chromium, args: CHROMIUM_FLAGS });
+  return chromiumBrowser;
+}
+
+function startFirefox() {
+  env.need(env.firefox, 'Firefox');
+  firefoxBrowser ??= puppeteer.launch({
+    browser: 'firefox',
+    executablePath: env.firefox,
+    headless: true,
+  });
+  return firefoxBrowser;
+}
+
+export async function closeBrowsers() {
+  await (await chromiumBrowser)?.close();
+  await (await firefoxBrowser)?.close();
+}
+
+/**
+ * @param {import('playwright-core').Page | import('puppeteer-core').Page} page
+ * @param {string[]} errors
+ */
+function watch(page, errors) {
+  /** @type {any} */ (page).on('pageerror', (error) => errors.push(String(error?.stack ?? error)));
+}
+
+/**
+ * A page in a fresh Chromium profile.
+ * @param {{width?: number, height?: number, scale?: number, touch?: boolean}} [size]
+ */
+export async function chromiumPage({ width = 1280, height = 720, scale = 1, touch = false } = {}) {
+  const browser = await startChromium();
+  const context = await browser.newContext({
+    viewport: { width, height },
+    deviceScaleFactor: scale,
+    hasTouch: touch,
+  });
+  env.atEnd(() => context.close());
+  const page = await context.newPage();
+  const errors = [];
+  watch(page, errors);
+  return Object.assign(page, {
+    kind: 'chromium',
+    errors,
+    resize: (w, h) => page.setViewportSize({ width: w, height: h }),
+    another: async () => {
+      const other = await context.newPage();
+      watch(other, errors);
+      return other;
+    },
+  });
+}
+
+/** @param {{width?: number, height?: number}} [size] */
+export async function firefoxPage({ width = 1280, height = 720 } = {}) {
+  const browser = await startFirefox();
+  const context = await browser.createBrowserContext();
+  env.atEnd(() => context.close());
+  const page = await context.newPage();
+  await page.setViewport({ width, height });
+  const errors = [];
+  watch(page, errors);
+  return Object.assign(page, {
+    kind: 'firefox',
+    errors,
+    resize: (w, h) => page.setViewport({ width: w, height: h }),
+    another: () => context.newPage(),
+  });
+}

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: MIT
+// A page of the fake server, and what that server was told.
+
+import { chromiumPage } from './browsers.mjs';
+import { env, freePort } from './env.mjs';
+import { FakeServer } from './fake-server.mjs';
+import { firstPicture } from './page.mjs';
+
+export const SOURCES = [
+  { source: 'scene', title: 'Demo scene', kind: 'demo', args: {}, description: 'a scene' },
+  { source: 'testcard', title: 'Test card', kind: 'testcard', args: {}, description: 'a card' },
+  ...['Duck', 'Fox', 'Car_Engine', 'Bolt', 'Chair', 'DamagedHelmet', 'Sponza'].map((name) => ({
+    source: 'scene',
+    title: name,
+    kind: 'model',
+    file: `${name}.glb`,
+    bytes: 120_000,
+    args: { model: `${name}.glb` },
+  })),
+];
+
+export async function fake(params = {}) {
+  const server = await new FakeServer({
+    root: env.web,
+    port: await freePort(),
+    sources: SOURCES,
+    ...params,
+  }).start();
+  env.atEnd(() => server.stop());
+  return server;
+}
+
+export const address = (server, path = '/s/fake', host = '127.0.0.1') =>
+  `http://${host}:${server.port}${path}`;
+
+export async function opened(
+  params,
+  query = '',
+  size = { width: 640, height: 360 },
+  newPage = chromiumPage,
+) {
+  const server = await fake(params);
+  const page = await newPage(size);
+  await page.goto(address(server, `/s/fake${query}`));
+  await firstPicture(page);
+  return { server, page };
+}
+
+export const texts = (server, type) => server.log.filter((m) => m.type === type);
+
+/** The events of all input batches so far. */
+export function inputs(server) {
+  const events = [];
+  for (const { binary, data } of server.log) {
+    if (binary !== 0x20) continue;
+    for (let at = data.readUInt16LE(2); at < data.length; at += 40)
+      events.push({
+        kind: data[at],
+        state: data[at + 1],
+        mods: data[at + 2],
+        code: data.readUInt16LE(at + 4),
+        x: data.readFloatLE(at + 8),
+        y: data.readFloatLE(at + 12),
+        dx: data.readFloatLE(at + 16),
+        dy: data.readFloatLE(at + 20),
+        seq: Number(data.readBigUInt64LE(at + 24)),
+      });
+  }
+  return events;
+}
+
+export const brief = (events, kinds) =>
+  events.filter((e) => kinds.includes(e.kind)).map((e) => `${e.kind}:${e.code}:${e.state}`);

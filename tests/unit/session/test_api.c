@@ -1,0 +1,612 @@
+// SPDX-License-Identifier: MIT
+// The API against a manager that only remembers: every endpoint with every kind of credential, and
+// what a request must look like.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <jansson.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "session/api.h"
+
+#define ALICE "alice-alice-alice"
+#define BOB   "bob-bob-bob-bob-bob"
+
+// ---- a manager without processes
+
+enum { ROOM = 4 };
+
+struct fake {
+    struct {
+        char id[FW_SESSION_ID_SIZE];
+        struct fw_access access;
+        struct fw_session_request request;
+        bool used;
+    } session[ROOM];
+    unsigned made;
+    bool draining;
+};
+
+static void fake_view(struct fake *f, int i, struct fw_session_view *v)
+{
+    *v = (struct fw_session_view){ .id = f->session[i].id,
+                                   .source = "scene",
+                                   .title = "t",
+                                   .state = "running",
+                                   .code = "",
+                                   .message = "",
+                                   .gpu = "g",
+                                   .encoder = "x264",
+                                   .args = f->session[i].request.shown,
+                                   .arg_count = f->session[i].request.arg_count,
+                                   .width = f->session[i].request.width,
+                                   .height = f->session[i].request.height,
+                                   .fps = f->session[i].request.fps,
+                                   .pid = 42,
+                                   .created = 86400,
+                                   .access = &f->session[i].access };
+}
+
+static enum fw_err fake_create(void *user, const struct fw_session_request *r, const char **id)
+{
+    struct fake *f = user;
+    if (f->draining)
+        return FW_ERR_CLOSED;
+    for (int i = 0; i < ROOM; i++) {
+        if (f->session[i].used)
+            continue;
+        f->session[i].used = true;
+        f->session[i].request = *r;
+        snprintf(f->session[i].id, sizeof(f->session[i].id), "id%u", f->made++);
+        *id = f->session[i].id;
+        return fw_access_init(&f->session[i].access, r->owner, 0);
+    }
+    return FW_ERR_AGAIN;
+}
+
+static bool fake_get(void *user, const char *id, struct fw_session_view *v)
+{
+    struct fake *f = user;
+    for (int i = 0; i < ROOM; i++) {
+        if (!f->session[i].used || strcmp(f->session[i].id, id) != 0)
+            continue;
+        fake_view(f, i, v);
+        return true;
+    }
+    return false;
+}
+
+static bool fake_at(void *user, unsigned index, struct fw_session_view *v)
+{
+    struct fake *f = user;
+    for (int i = 0; i < ROOM; i++) {
+        if (!f->session[i].used || index-- != 0)
+            continue;
+        fake_view(f, i, v);
+        return true;
+    }
+    return false;
+}
+
+static void fake_end(void *user, const char *id)
+{
+    struct fake *f = user;
+    for (int i = 0; i < ROOM; i++)
+        if (f->session[i].used && strcmp(f->session[i].id, id) == 0)
+            f->session[i].used = false;
+}
+
+static void fake_node(void *user, struct fw_node_view *node)
+{
+    const struct fake *f = user;
+    *node = (struct fw_node_view){ .ready = !f->draining,
+                                   .reason = f->draining ? "draining" : "",
+                                   .gpu = "g",
+                                   .encoder = "x264",
+                                   .max_sessions = ROOM };
+}
+
+static const struct fw_api_ops ops = {
+    .create = fake_create, .get = fake_get, .at = fake_at, .end = fake_end, .node = fake_node
+};
+
+// ---- fixture
+
+static struct fake fake;
+static struct fw_tokens *tokens;
+static struct fw_models *models;
+static struct fw_api *api;
+static char dir[64];
+static struct fw_http_response res;
+static json_t *answer;
+static int64_t now;
+
+static void start(bool with_tokens)
+{
+    char path[128], message[256];
+    snprintf(dir, sizeof(dir), "/tmp/fw-api-XXXXXX");
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/Duck.glb", dir);
+    FILE *f = fopen(path, "w");
+    fputs("duck", f);
+    fclose(f);
+    assert_int_equal(fw_models_create(&models, dir, message, sizeof(message)), FW_OK);
+    snprintf(path, sizeof(path), "%s/tokens", dir);
+    f = fopen(path, "w");
+    fputs("alice:" ALICE "\nbob:" BOB "\n", f);
+    fclose(f);
+    chmod(path, 0600);
+    assert_int_equal(fw_tokens_load(&tokens, with_tokens ? path : NULL, NULL, message,
+                                    sizeof(message)),
+                     FW_OK);
+    fake = (struct fake){ 0 };
+    now = 0;
+    assert_int_equal(fw_api_create(&api, &(struct fw_api_params){ .ops = &ops,
+                                                                  .user = &fake,
+                                                                  .tokens = tokens,
+                                                                  .models = models }),
+                     FW_OK);
+}
+
+static int setup_open(void **state)
+{
+    (void)state;
+    start(false);
+    return 0;
+}
+
+static int setup_tokens(void **state)
+{
+    (void)state;
+    start(true);
+    return 0;
+}
+
+static void forget(void)
+{
+    json_decref(answer);
+    answer = NULL;
+    free(res.body);
+    res = (struct fw_http_response){ 0 };
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    char path[128];
+    forget();
+    fw_api_destroy(&api);
+    fw_models_destroy(&models);
+    fw_tokens_destroy(&tokens);
+    snprintf(path, sizeof(path), "%s/Duck.glb", dir);
+    unlink(path);
+    snprintf(path, sizeof(path), "%s/tokens", dir);
+    unlink(path);
+    return rmdir(dir);
+}
+
+static int ask_as(const char *bearer, const char *type, const char *method, const char *path,
+                  const char *body)
+{
+    forget();
+    const struct fw_http_request req = { .method = method,
+                                         .path = path,
+                                         .query = "",
+                                         .bearer = bearer,
+                                         .content_type = type,
+                                         .body = body,
+                                         .body_size = strlen(body) };
+    fw_api_http(api, &req, now, &res);
+    if (res.body)
+        answer = json_loadb(res.body, res.body_size, 0, NULL);
+    return res.status;
+}
+
+static int ask(const char *bearer, const char *method, const char *path, const char *body)
+{
+    return ask_as(bearer, strcmp(method, "POST") == 0 ? "application/json" : "", method, path, body);
+}
+
+static const char *error_code(void)
+{
+    const char *code = json_string_value(json_object_get(json_object_get(answer, "error"), "code"));
+    return code ? code : "";
+}
+
+static const char *error_message(void)
+{
+    const char *m = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
+    return m ? m : "";
+}
+
+static const char *text_of(const char *key)
+{
+    const char *text = json_string_value(json_object_get(answer, key));
+    return text ? text : "";
+}
+
+struct made {
+    char id[64], page[160], ws[96], token[80], code[64];
+};
+
+static struct made make(const char *bearer)
+{
+    struct made m = { 0 };
+    assert_int_equal(ask(bearer, "POST", "/api/v1/sessions", "{\"source\":\"testcard\"}"), 201);
+    snprintf(m.id, sizeof(m.id), "%s", text_of("id"));
+    snprintf(m.page, sizeof(m.page), "%s", text_of("page"));
+    snprintf(m.ws, sizeof(m.ws), "%s", text_of("ws"));
+    snprintf(m.token, sizeof(m.token), "%s", text_of("token"));
+    const char *hash = strchr(m.page, '#');
+    assert_non_null(hash);
+    snprintf(m.code, sizeof(m.code), "%s", hash + 1);
+    return m;
+}
+
+// ---- tests
+
+static void test_create_and_watch(void **state)
+{
+    (void)state;
+    char path[128], want[128];
+    struct made m = make("");
+    snprintf(want, sizeof(want), "/s/%s#", m.id);
+    assert_int_equal(strncmp(m.page, want, strlen(want)), 0);
+    assert_int_equal(strlen(m.code), 32);
+    snprintf(want, sizeof(want), "/s/%s/ws", m.id);
+    assert_string_equal(m.ws, want);
+    assert_int_equal(strlen(m.token), 64);
+
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s", m.id);
+    assert_int_equal(ask("", "GET", path, ""), 200);
+    assert_string_equal(text_of("state"), "running");
+    assert_string_equal(text_of("created"), "1970-01-02T00:00:00Z");
+    assert_int_equal(json_integer_value(json_object_get(answer, "width")), 1280);
+    assert_int_equal(json_integer_value(json_object_get(answer, "fps")), 60);
+    assert_null(strstr(res.body, m.token)); // secrets are told once
+    assert_null(strstr(res.body, m.code));
+    assert_int_equal(ask("", "HEAD", path, ""), 200);
+    assert_int_equal(ask("", "GET", "/api/v1/sessions", ""), 200);
+    assert_int_equal(json_array_size(json_object_get(answer, "sessions")), 1);
+    assert_null(strstr(res.body, m.token));
+    assert_int_equal(ask("", "DELETE", path, ""), 204);
+    assert_null(res.body);
+    assert_int_equal(ask("", "DELETE", path, ""), 404);
+    assert_string_equal(error_code(), "no_such_session");
+    assert_int_equal(ask("", "GET", path, ""), 404);
+}
+
+static void test_sources(void **state)
+{
+    (void)state;
+    assert_int_equal(ask("", "GET", "/api/v1/sources", ""), 200);
+    json_t *list = json_object_get(answer, "sources");
+    assert_int_equal(json_array_size(list), 3);
+    static const char *const kinds[] = { "demo", "testcard", "model" };
+    for (size_t i = 0; i < 3; i++) {
+        json_t *one = json_array_get(list, i);
+        assert_string_equal(json_string_value(json_object_get(one, "kind")), kinds[i]);
+        assert_true(json_is_object(json_object_get(one, "args")));
+        assert_true(json_is_object(json_object_get(one, "options")));
+        assert_true(json_is_string(json_object_get(one, "title")));
+    }
+    json_t *duck = json_array_get(list, 2);
+    assert_string_equal(json_string_value(json_object_get(duck, "file")), "Duck.glb");
+    assert_int_equal(json_integer_value(json_object_get(duck, "bytes")), 4);
+    assert_string_equal(
+        json_string_value(json_object_get(json_object_get(duck, "args"), "model")), "Duck.glb");
+    assert_string_equal(text_of("version"), FW_VERSION);
+}
+
+// What a card says can be posted as it stands; the worker gets a path, the user sees a name.
+static void test_model(void **state)
+{
+    (void)state;
+    assert_int_equal(ask("", "POST", "/api/v1/sessions",
+                         "{\"source\":\"scene\",\"args\":{\"model\":\"Duck.glb\"},\"width\":16,"
+                         "\"height\":2160,\"fps\":240}"),
+                     201);
+    const struct fw_session_request *r = &fake.session[0].request;
+    assert_int_equal(r->arg_count, 1);
+    assert_string_equal(r->shown[0].value, "Duck.glb");
+    assert_int_equal(r->args[0].value[0], '/');
+    assert_non_null(strstr(r->args[0].value, "/Duck.glb"));
+    assert_string_equal(r->args[0].key, "model");
+    assert_int_equal(r->width, 16);
+    assert_int_equal(r->height, 2160);
+    assert_int_equal(r->fps, 240);
+    assert_int_equal(ask("", "GET", "/api/v1/sessions/id0", ""), 200);
+    assert_null(strstr(res.body, dir)); // where the folder lies is nobody's business
+}
+
+static void test_bad_requests(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *body, *field;
+    } rows[] = {
+        { "", "body" },
+        { "{", "body" },
+        { "[]", "body" },
+        { "null", "body" },
+        { "{\"source\":\"scene\",\"source\":\"scene\"}", "body" },
+        { "{}", "source" },
+        { "{\"source\":1}", "source" },
+        { "{\"source\":\"\"}", "source" },
+        { "{\"source\":\"Scene\"}", "source" },
+        { "{\"source\":\"../scene\"}", "source" },
+        { "{\"source\":\"scene\\u0000\"}", "body" },
+        { "{\"source\":\"scene\",\"args\":[]}", "args" },
+        { "{\"source\":\"scene\",\"args\":{\"model\":1}}", "args.model" },
+        { "{\"source\":\"scene\",\"args\":{\"model\":\"\"}}", "args.model" },
+        { "{\"source\":\"scene\",\"args\":{\"model\":\"../tokens\"}}", "args.model" },
+        { "{\"source\":\"scene\",\"args\":{\"model\":\"tokens\"}}", "args.model" },
+        { "{\"source\":\"scene\",\"args\":{\"model\":\"/etc/passwd\"}}", "args.model" },
+        { "{\"source\":\"scene\",\"args\":{\"model\":\"%2e%2e/Duck.glb\"}}", "args.model" },
+        { "{\"source\":\"scene\",\"args\":{\"models\":\"Duck.glb\"}}", "args.models" },
+        { "{\"source\":\"testcard\",\"args\":{\"model\":\"Duck.glb\"}}", "args.model" },
+        { "{\"source\":\"scene\",\"width\":0}", "width" },
+        { "{\"source\":\"scene\",\"width\":15}", "width" },
+        { "{\"source\":\"scene\",\"width\":3841}", "width" },
+        { "{\"source\":\"scene\",\"width\":\"640\"}", "width" },
+        { "{\"source\":\"scene\",\"width\":640.5}", "width" },
+        { "{\"source\":\"scene\",\"height\":2161}", "height" },
+        { "{\"source\":\"scene\",\"height\":-1}", "height" },
+        { "{\"source\":\"scene\",\"fps\":0}", "fps" },
+        { "{\"source\":\"scene\",\"fps\":241}", "fps" },
+        { "{\"source\":\"scene\",\"fps\":99999999999999999999}", "body" },
+        { "{\"source\":\"scene\",\"speed\":1}", "speed" },
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+        const int status = ask("", "POST", "/api/v1/sessions", rows[i].body);
+        if (status != 400 || strcmp(error_code(), "invalid_argument") != 0 ||
+            strncmp(error_message(), rows[i].field, strlen(rows[i].field)) != 0)
+            fail_msg("%s: %d %s", rows[i].body, status, error_message());
+    }
+    assert_int_equal(fake.made, 0);
+    char *huge = malloc(3000);
+    snprintf(huge, 3000, "{\"source\":\"scene\",\"args\":{\"model\":\"%02000d\"}}", 0);
+    assert_int_equal(ask("", "POST", "/api/v1/sessions", huge), 400);
+    free(huge);
+}
+
+static void test_media_types(void **state)
+{
+    (void)state;
+    static const char *const bad[] = { "", "text/plain", "application/jsonx",
+                                       "application/x-www-form-urlencoded" };
+    for (size_t i = 0; i < 4; i++) {
+        assert_int_equal(ask_as("", bad[i], "POST", "/api/v1/sessions", "{\"source\":\"scene\"}"),
+                         415);
+        assert_string_equal(error_code(), "unsupported_media_type");
+    }
+    assert_int_equal(ask_as("", "Application/JSON; charset=utf-8", "POST", "/api/v1/sessions",
+                            "{\"source\":\"scene\"}"),
+                     201);
+}
+
+static void test_methods(void **state)
+{
+    (void)state;
+    make("");
+    static const struct {
+        const char *method, *path;
+    } rows[] = {
+        { "POST", "/api/v1/sources" },      { "DELETE", "/api/v1/sources" },
+        { "PUT", "/api/v1/sessions" },      { "DELETE", "/api/v1/sessions" },
+        { "POST", "/api/v1/sessions/id0" }, { "PUT", "/api/v1/sessions/id0" },
+        { "GET", "/api/v1/sessions/id0/exchange" }, { "POST", "/healthz" },
+        { "POST", "/readyz" },              { "POST", "/s/id0" },
+        { "PUT", "/api/v1/openapi.yaml" },
+    };
+    for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+        if (ask("", rows[i].method, rows[i].path, "{}") != 405)
+            fail_msg("%s %s: %d", rows[i].method, rows[i].path, res.status);
+    static const char *const nowhere[] = { "/api/v1/",  "/api/v1/session", "/api/v1/sessions/id0/x",
+                                           "/api/v2/x", "/api/",           "/s/",
+                                           "/s/id0/x",  "/nothing",        "/api/v1/sources/" };
+    for (size_t i = 0; i < sizeof(nowhere) / sizeof(nowhere[0]); i++)
+        if (ask("", "GET", nowhere[i], "") != 404)
+            fail_msg("%s: %d", nowhere[i], res.status);
+}
+
+static void test_seats(void **state)
+{
+    (void)state;
+    for (int i = 0; i < ROOM; i++)
+        make("");
+    assert_int_equal(ask("", "POST", "/api/v1/sessions", "{\"source\":\"testcard\"}"), 503);
+    assert_string_equal(error_code(), "max_sessions");
+    assert_true(res.retry_after_s > 0);
+    assert_int_equal(ask("", "DELETE", "/api/v1/sessions/id2", ""), 204);
+    make("");
+    fake.draining = true;
+    assert_int_equal(ask("", "POST", "/api/v1/sessions", "{\"source\":\"testcard\"}"), 503);
+    assert_string_equal(error_code(), "draining");
+    assert_int_equal(ask("", "GET", "/healthz", ""), 200);
+    assert_int_equal(ask("", "GET", "/readyz", ""), 503);
+    assert_string_equal(text_of("reason"), "draining");
+    assert_true(res.retry_after_s > 0);
+}
+
+static void test_pages(void **state)
+{
+    (void)state;
+    make("");
+    assert_int_equal(ask("", "GET", "/s/id0", ""), 200);
+    assert_string_equal(res.file, "session.html");
+    assert_int_equal(ask("", "GET", "/s/id9", ""), 404);
+    assert_null(res.file);
+    assert_non_null(strstr(res.content_type, "text/html"));
+}
+
+static void test_openapi(void **state)
+{
+    (void)state;
+    static const char *const paths[] = { "/api/v1/sources:", "/api/v1/sessions:",
+                                         "/api/v1/sessions/{id}:",
+                                         "/api/v1/sessions/{id}/exchange:", "/healthz:",
+                                         "/readyz:" };
+    assert_int_equal(ask("", "GET", "/api/v1/openapi.yaml", ""), 200);
+    assert_string_equal(res.content_type, "application/yaml");
+    for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
+        assert_non_null(strstr(res.body, paths[i]));
+    assert_non_null(strstr(res.body, "\"201\":"));
+}
+
+// Each endpoint with each bad credential: 401 and nothing else, the same bytes each time.
+static void test_bad_credentials(void **state)
+{
+    (void)state;
+    struct made m = make(ALICE);
+    char path[128], half[80], code[80];
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s", m.id);
+    snprintf(half, sizeof(half), "%.60s", m.token);
+    snprintf(code, sizeof(code), "%s", m.code);
+    const char *const bad[] = { "",     "null",    "undefined", "Bearer " ALICE, "alice", "*",
+                                half,   code,      "alice-alice-alic",           ALICE "x",
+                                "ALICE-ALICE-ALICE", m.id };
+    const struct {
+        const char *method, *path;
+    } rows[] = {
+        { "GET", "/api/v1/sources" },
+        { "GET", "/api/v1/sessions" },
+        { "POST", "/api/v1/sessions" },
+        { "GET", path },
+        { "DELETE", path },
+        { "GET", "/api/v1/sessions/id99" },
+        { "DELETE", "/api/v1/sessions/id99" },
+        { "GET", "/api/v1/openapi.yaml" },
+        { "GET", "/api/v1/nothing" },
+        { "PUT", path },
+    };
+    for (size_t r = 0; r < sizeof(rows) / sizeof(rows[0]); r++)
+        for (size_t b = 0; b < sizeof(bad) / sizeof(bad[0]); b++) {
+            const int status = ask(bad[b], rows[r].method, rows[r].path, "{\"source\":\"scene\"}");
+            if (status != 401 || strcmp(error_code(), "unauthorized") != 0)
+                fail_msg("%s %s with '%s': %d", rows[r].method, rows[r].path, bad[b], status);
+        }
+    assert_int_equal(fake.made, 1);
+    assert_int_equal(ask(ALICE, "GET", path, ""), 200); // still there
+    // No token: the page asks itself, and does not say whether the session exists.
+    assert_int_equal(ask("", "GET", "/s/id0", ""), 200);
+    assert_int_equal(ask("", "GET", "/s/id9", ""), 200);
+    assert_string_equal(res.file, "session.html");
+    assert_int_equal(ask("", "GET", "/healthz", ""), 200);
+    assert_int_equal(ask("", "GET", "/readyz", ""), 200);
+}
+
+// Others' sessions look like none.
+static void test_foreign(void **state)
+{
+    (void)state;
+    struct made a = make(ALICE), b = make(BOB);
+    const char *const foreign[][2] = { { BOB, a.id },   { ALICE, b.id },   { a.token, b.id },
+                                       { b.token, a.id }, { ALICE, "id99" }, { a.token, "id99" } };
+    for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
+        char path[128];
+        snprintf(path, sizeof(path), "/api/v1/sessions/%s", foreign[i][1]);
+        assert_int_equal(ask(foreign[i][0], "GET", path, ""), 404);
+        assert_string_equal(error_code(), "no_such_session");
+        assert_string_equal(error_message(), "there is no such session");
+        assert_int_equal(ask(foreign[i][0], "DELETE", path, ""), 404);
+    }
+    const char *const sees_a[] = { ALICE, a.token };
+    for (int i = 0; i < 2; i++) {
+        assert_int_equal(ask(sees_a[i], "GET", "/api/v1/sessions", ""), 200);
+        json_t *list = json_object_get(answer, "sessions");
+        assert_int_equal(json_array_size(list), 1);
+        assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "id")), a.id);
+    }
+    assert_int_equal(ask(a.token, "POST", "/api/v1/sessions", "{\"source\":\"scene\"}"), 403);
+    char path[128];
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s", a.id);
+    assert_int_equal(ask(a.token, "DELETE", path, ""), 204);
+    assert_int_equal(ask(a.token, "GET", "/api/v1/sessions", ""), 401); // it died with its session
+}
+
+static int exchange(const char *id, const char *code)
+{
+    char path[128], body[160];
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s/exchange", id);
+    snprintf(body, sizeof(body), "{\"code\":\"%s\"}", code);
+    return ask("", "POST", path, body);
+}
+
+static void test_exchange(void **state)
+{
+    (void)state;
+    struct made a = make(ALICE), b = make(ALICE), c = make(ALICE);
+    static const char *const bad[] = { "", "null", "00000000000000000000000000000000" };
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(exchange(a.id, bad[i]), 401);
+        assert_string_equal(error_code(), "invalid_code");
+    }
+    assert_int_equal(exchange(a.id, b.code), 401);
+    assert_int_equal(exchange("id99", a.code), 401);
+    assert_int_equal(exchange(a.id, a.token), 401);
+    now = (int64_t)FW_CODE_LIFE_S * FW_NS_PER_S - 1;
+    assert_int_equal(exchange(a.id, a.code), 200);
+    assert_string_equal(text_of("token"), a.token);
+    assert_int_equal(exchange(a.id, a.code), 401); // once
+    assert_int_equal(exchange(b.id, b.code), 200); // the wrong tries did not spend it
+    now++;
+    assert_int_equal(exchange(c.id, c.code), 401); // late
+    char path[128];
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s/exchange", c.id);
+    assert_int_equal(ask("", "POST", path, "{}"), 400);
+    assert_int_equal(ask("", "POST", path, "{\"code\":7}"), 400);
+    assert_int_equal(ask_as("", "text/plain", "POST", path, "{\"code\":\"x\"}"), 415);
+}
+
+static void test_admit(void **state)
+{
+    (void)state;
+    struct made a = make(ALICE);
+    const char *message;
+    assert_int_equal(fw_api_admit(api, a.id, a.token, &message), FW_OK);
+    assert_int_equal(fw_api_admit(api, a.id, ALICE, &message), FW_OK);
+    assert_int_equal(fw_api_admit(api, a.id, BOB, &message), FW_ERR_NOT_FOUND);
+    assert_int_equal(fw_api_admit(api, "id99", ALICE, &message), FW_ERR_NOT_FOUND);
+    static const char *const bad[] = { "", "null", "x" };
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(fw_api_admit(api, a.id, bad[i], &message), FW_ERR_DENIED);
+        assert_int_equal(fw_api_admit(api, "id99", bad[i], &message), FW_ERR_DENIED);
+        assert_non_null(message);
+    }
+    assert_int_equal(fw_api_admit(api, a.id, a.code, &message), FW_ERR_DENIED);
+}
+
+static void test_admit_open(void **state)
+{
+    (void)state;
+    struct made a = make("");
+    const char *message;
+    assert_int_equal(fw_api_admit(api, a.id, "", &message), FW_OK);
+    assert_int_equal(fw_api_admit(api, a.id, "stale", &message), FW_OK);
+    assert_int_equal(fw_api_admit(api, "id99", "", &message), FW_ERR_NOT_FOUND);
+}
+
+#define OPEN(f)   cmocka_unit_test_setup_teardown(f, setup_open, teardown)
+#define TOKENS(f) cmocka_unit_test_setup_teardown(f, setup_tokens, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OPEN(test_create_and_watch), OPEN(test_sources), OPEN(test_model), OPEN(test_bad_requests),
+        OPEN(test_media_types),      OPEN(test_methods), OPEN(test_seats), OPEN(test_pages),
+        OPEN(test_openapi),          OPEN(test_admit_open),
+        TOKENS(test_bad_credentials), TOKENS(test_foreign), TOKENS(test_exchange),
+        TOKENS(test_admit),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
