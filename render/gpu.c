@@ -152,7 +152,18 @@ static enum fw_err create_instance(struct fw_gpu *gpu, bool validation)
         .enabledExtensionCount = validation ? 2 : 0,
         .ppEnabledExtensionNames = extensions,
     };
-    VK(gpu, vkCreateInstance(&info, NULL, &gpu->instance));
+    const VkResult result = vkCreateInstance(&info, NULL, &gpu->instance);
+    if (result == VK_ERROR_INCOMPATIBLE_DRIVER) { // a loader that finds no driver at all
+        char why[256];
+        unsigned none;
+        err = fw_gpu_choose(NULL, 0, NULL, &none, why, sizeof(why));
+        fw_log(gpu->log, FW_LOG_ERROR, "gpu", "%s", why);
+        goto error;
+    }
+    err = fw_gpu_check(gpu, result, "vkCreateInstance");
+    if (err) {
+        goto error;
+    }
     if (validation) {
         PFN_vkCreateDebugUtilsMessengerEXT create =
             (PFN_vkCreateDebugUtilsMessengerEXT)vkGetInstanceProcAddr(

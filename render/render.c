@@ -340,7 +340,12 @@ void fw_render_input(struct fw_render *r, const struct fw_input_event *event)
         r->impl->input(r->source, &scaled_event);
     }
     const int64_t rx_ns = event->rx_ns ? event->rx_ns : fw_now_ns();
-    note_change(r, rx_ns);
+    // An event that moves nothing (a key nobody uses) must not age the next picture.
+    int64_t next_ns;
+    bool animating;
+    if (r->impl->wants_frame(r->source, rx_ns, &next_ns, &animating)) {
+        note_change(r, rx_ns);
+    }
     r->pending.input_id = event->id;
     r->pending.input_rx_ns = rx_ns;
 }

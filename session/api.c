@@ -160,8 +160,7 @@ static json_t *body_object(const struct fw_http_request *req, struct fw_http_res
     json_t *body = json_loadb(req->body, req->body_size, JSON_REJECT_DUPLICATES, &error);
     if (!json_is_object(body)) {
         char message[256];
-        snprintf(message, sizeof(message), "body: %s",
-                 body ? "must be a JSON object" : error.text);
+        snprintf(message, sizeof(message), "body: %s", body ? "must be a JSON object" : error.text);
         answer_error(res, 400, "invalid_argument", message);
         json_decref(body);
         return NULL;
@@ -296,9 +295,9 @@ static void readyz(struct fw_api *api, struct fw_http_response *res)
 {
     struct fw_node_view node;
     api->p.ops->node(api->p.user, &node);
-    answer_json(res, node.ready ? 200 : 503,
-                json_pack("{s:b, s:s}", "ready", (int)node.ready, "reason",
-                          node.ready ? "" : node.reason));
+    answer_json(
+        res, node.ready ? 200 : 503,
+        json_pack("{s:b, s:s}", "ready", (int)node.ready, "reason", node.ready ? "" : node.reason));
     res->retry_after_s = node.ready ? 0 : RETRY_START_S;
 }
 

@@ -21,9 +21,9 @@ struct fw_session_arg {
 
 // A checked request for a session.
 struct fw_session_request {
-    const char *source;               // one of the known sources
-    const char *title;                // for people
-    const char *owner;                // name of the token, "" without a token file
+    const char *source;                           // one of the known sources
+    const char *title;                            // for people
+    const char *owner;                            // name of the token, "" without a token file
     struct fw_session_arg shown[FW_API_ARGS_MAX]; // as the user gave them
     struct fw_session_arg args[FW_API_ARGS_MAX];  // as the worker gets them (absolute paths)
     unsigned arg_count;

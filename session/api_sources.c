@@ -28,8 +28,8 @@ static const struct source_option testcard_options[] = {
 };
 
 static const struct source_type types[] = {
-    { "scene", "Demo scene", "demo", "A scene made for framewire: metals, glass and light, to orbit and zoom",
-      scene_options, 1 },
+    { "scene", "Demo scene", "demo",
+      "A scene made for framewire: metals, glass and light, to orbit and zoom", scene_options, 1 },
     { "testcard", "Test card", "testcard",
       "Colour patches, one-pixel grids and a moving bar: to judge picture, motion and delay",
       testcard_options, 1 },
@@ -69,8 +69,7 @@ json_t *fw_sources_json(struct fw_models *models, int64_t now_ns)
         const struct source_type *t = &types[i];
         json_array_append_new(list, json_pack("{s:s, s:s, s:s, s:s, s:{}, s:o}", "source", t->name,
                                               "title", t->title, "description", t->description,
-                                              "kind", t->kind, "args", "options",
-                                              options_json(t)));
+                                              "kind", t->kind, "args", "options", options_json(t)));
     }
     unsigned count;
     const struct fw_model *model = fw_models_list(models, now_ns, &count);
@@ -104,7 +103,8 @@ static enum fw_err check_arg(struct fw_models *models, const struct source_optio
             break;
     }
     if (err)
-        snprintf(message, size, option->model
+        snprintf(message, size,
+                 option->model
                      ? "args.%s: no such file in the models folder; GET /api/v1/sources lists them"
                      : "args.%s: not one of the values GET /api/v1/sources lists",
                  option->name);

@@ -11,8 +11,8 @@ static bool is_flowing(const struct fw_input_event *e)
 
 static bool merge(struct fw_input_event *last, const struct fw_input_event *e)
 {
-    if (!is_flowing(e) || last->kind != e->kind || last->mods != e->mods ||
-        last->code != e->code || last->state != e->state)
+    if (!is_flowing(e) || last->kind != e->kind || last->mods != e->mods || last->code != e->code ||
+        last->state != e->state)
         return false;
     last->id = e->id; // rx_ns stays: the delay shown is that of the oldest
     last->x = e->x;

@@ -16,8 +16,8 @@ enum {
     QUIET_LOAD_S = 30, // START → READY without a word of progress
     QUIET_MAX_S = 6,   // READY without a beacon
     STOP_MAX_S = 2,
-    BOOT_DOUBLINGS = 8, // 250 ms to 32 s between workers that do not get warm
-    REFILL_WAIT_MS = 1500, // a starting session has the cores to itself
+    BOOT_DOUBLINGS = 8,    // 250 ms to 32 s between workers that do not get warm
+    REFILL_WAIT_MS = 1000, // a starting session has the cores to itself
 };
 
 static int64_t seconds(int64_t n)
@@ -92,8 +92,9 @@ static void fill_pool(struct fw_manager *m, unsigned waiting, int64_t now, int64
     for (const struct child *c = m->children; c; c = c->next) {
         idle += c->state == CHILD_WARM;
         booting += c->state == CHILD_BOOTING;
-        if (c->state == CHILD_STARTED) // let it show its first picture before the next one boots
-            quiet_until = c->since_ns + (int64_t)REFILL_WAIT_MS * FW_NS_PER_MS;
+        const int64_t quiet = c->start_ns + (int64_t)REFILL_WAIT_MS * FW_NS_PER_MS;
+        if (c->session && quiet > quiet_until) // its first picture before the next one boots
+            quiet_until = quiet;
     }
     const unsigned have = idle + booting;
     unsigned want = waiting; // those who wait get their own at once
@@ -346,11 +347,11 @@ static void api_node(void *user, struct fw_node_view *node)
 {
     const struct fw_manager *m = user;
     const unsigned live = fw_manager_live_sessions(m);
-    const char *reason = m->stopping                            ? "draining"
-                         : !m->gpu_known || !m->encoder[0]      ? "starting"
-                         : m->spawn_fails >= SPAWN_FAILS_MAX    ? "no_worker"
+    const char *reason = m->stopping                           ? "draining"
+                         : !m->gpu_known || !m->encoder[0]     ? "starting"
+                         : m->spawn_fails >= SPAWN_FAILS_MAX   ? "no_worker"
                          : live >= (unsigned)m->p.max_sessions ? "full"
-                                                                : "";
+                                                               : "";
     *node = (struct fw_node_view){ .ready = !*reason,
                                    .reason = reason,
                                    .gpu = m->gpu,

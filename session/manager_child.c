@@ -92,8 +92,8 @@ static enum fw_err exec_worker(struct fw_manager *m, int link, int ring, pid_t *
 {
     char threads[16];
     snprintf(threads, sizeof(threads), "%d", lavapipe_threads(m));
-    const char *argv[16] = { "framewire-worker", "worker", "--log-level", m->p.log_level,
-                             "--lp-threads", threads };
+    const char *argv[16] = { "framewire-worker", "worker",       "--log-level",
+                             m->p.log_level,     "--lp-threads", threads };
     unsigned n = 6;
     if (m->p.gpu) {
         argv[n++] = "--gpu";
@@ -218,7 +218,7 @@ enum fw_err fw_child_start(struct child *c, const struct session *s)
     if (err)
         return err;
     c->state = CHILD_STARTED;
-    c->since_ns = c->heard_ns = fw_now_ns();
+    c->since_ns = c->heard_ns = c->start_ns = fw_now_ns();
     c->written = 0;
     c->published_base = s->published;
     c->credit_due = true;
@@ -234,8 +234,8 @@ static enum fw_err send_input(struct child *c)
         if (msg.count > FW_LINK_MAX_EVENTS)
             msg.count = FW_LINK_MAX_EVENTS;
         memcpy(msg.events, c->input.events, msg.count * sizeof(msg.events[0]));
-        const size_t size = offsetof(struct fw_link_input, events) +
-                            msg.count * sizeof(msg.events[0]);
+        const size_t size =
+            offsetof(struct fw_link_input, events) + msg.count * sizeof(msg.events[0]);
         const enum fw_err err = fw_link_send(c->fd, &msg, FW_LINK_INPUT, size);
         if (err)
             return err;
@@ -324,8 +324,8 @@ static void child_ended(struct child *c, int status)
     char reason[160];
     describe_end(status, reason, sizeof(reason));
     const bool expected = c->state == CHILD_STOPPING;
-    fw_log(m->p.log, expected ? FW_LOG_DEBUG : FW_LOG_WARN, "manager", "worker %d: %s",
-           (int)c->pid, reason);
+    fw_log(m->p.log, expected ? FW_LOG_DEBUG : FW_LOG_WARN, "manager", "worker %d: %s", (int)c->pid,
+           reason);
     c->reaped = true;
     if (!expected && c->poll_open)
         fw_child_readable(c); // its last words, if any

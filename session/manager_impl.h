@@ -41,6 +41,7 @@ struct child {
     struct fw_ring ring;
     int64_t since_ns; // of the state
     int64_t heard_ns; // last message
+    int64_t start_ns; // START sent
     // --- waiting to be sent, newest wins
     struct fw_input_queue input;
     bool resize_due, keyframe_due, credit_due;
@@ -105,7 +106,7 @@ const char *fw_session_state_name(const struct session *s);
 void fw_session_fail(struct session *s, const char *code, const char *message);
 // Its worker is gone or will be: restart or fail.
 void fw_session_lost(struct session *s, const char *reason);
-void fw_session_announce(struct session *s); // channel info
+void fw_session_announce(struct session *s);                                   // channel info
 void fw_session_end(struct session *s, const char *code, const char *message); // frees it
 
 // ---- manager_child.c

@@ -18,8 +18,7 @@ static enum fw_err on_hello(void *user, const struct fw_hello *hello, struct fw_
                             const char **message)
 {
     struct fw_manager *m = user;
-    const enum fw_err err =
-        m->p.admit(m->p.user, hello->session_id, hello->token, message);
+    const enum fw_err err = m->p.admit(m->p.user, hello->session_id, hello->token, message);
     if (err)
         return err;
     for (struct session *s = m->sessions; s; s = s->next) {

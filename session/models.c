@@ -30,8 +30,8 @@ struct fw_models {
 
 // What assimp reads and people have.
 static const char *const extensions[] = {
-    "glb", "gltf", "obj", "fbx", "stl", "ply", "dae", "3ds", "blend", "x3d", "ifc", "off",
-    "3mf", "lwo",  "lws", "dxf", "x",   "ms3d", "md2", "md3", "md5mesh", "ase", "ac", "b3d",
+    "glb", "gltf", "obj", "fbx", "stl", "ply",  "dae", "3ds", "blend",   "x3d", "ifc", "off",
+    "3mf", "lwo",  "lws", "dxf", "x",   "ms3d", "md2", "md3", "md5mesh", "ase", "ac",  "b3d",
 };
 
 static bool is_model(const char *name)

@@ -161,11 +161,9 @@ static enum fw_err check_pairs(const struct fw_serve_options *o, char *message, 
 enum fw_err fw_serve_options_parse(struct fw_serve_options *o, int argc, char **argv, char *message,
                                    size_t size)
 {
-    *o = (struct fw_serve_options){ .encoder = "auto",
-                                    .max_sessions = 8,
-                                    .warm = 1,
-                                    .idle_timeout = 300,
-                                    .log_level = "info" };
+    *o = (struct fw_serve_options){
+        .encoder = "auto", .max_sessions = 8, .warm = 1, .idle_timeout = 300, .log_level = "info"
+    };
     parse_listen(o, "127.0.0.1:8080");
     message[0] = '\0';
 
@@ -175,8 +173,7 @@ enum fw_err fw_serve_options_parse(struct fw_serve_options *o, int argc, char **
             arg = "--help";
         const char *equals = strchr(arg, '=');
         const size_t length = equals ? (size_t)(equals - arg) : strlen(arg);
-        const struct option *opt =
-            strncmp(arg, "--", 2) == 0 ? find(arg + 2, length - 2) : NULL;
+        const struct option *opt = strncmp(arg, "--", 2) == 0 ? find(arg + 2, length - 2) : NULL;
         if (!opt) {
             snprintf(message, size, "unknown argument '%s'; `framewire serve --help` lists all",
                      arg);
@@ -223,8 +220,8 @@ enum fw_err fw_serve_options_check(const struct fw_serve_options *o, char *messa
                         : !tls                 ? "no TLS"
                                                : "no tokens";
     if (o->insecure) {
-        snprintf(message, size,
-                 "INSECURE: %s can be reached from other machines with %s: %s", o->listen, lacks,
+        snprintf(message, size, "INSECURE: %s can be reached from other machines with %s: %s",
+                 o->listen, lacks,
                  !o->token_file ? "everybody who can connect can see and control every session"
                                 : "tokens and pictures can be read on the way");
         return FW_OK;
@@ -246,9 +243,9 @@ size_t fw_serve_options_help(char *out, size_t out_size)
         char left[64];
         snprintf(left, sizeof(left), "--%s%s%s", table[i].name, table[i].value ? " " : "",
                  table[i].value ? table[i].value : "");
-        const int n = snprintf(used < out_size ? out + used : NULL,
-                               used < out_size ? out_size - used : 0, "  %-24s %s\n", left,
-                               table[i].help);
+        const int n =
+            snprintf(used < out_size ? out + used : NULL, used < out_size ? out_size - used : 0,
+                     "  %-24s %s\n", left, table[i].help);
         used += (size_t)n;
     }
     return used;

@@ -20,7 +20,7 @@
 #include "stream/selfsigned.h"
 #include "stream/server.h"
 
-enum { EXIT_USAGE = 2, START_MAX_MS = 10000, CLOSE_TURNS = 64 };
+enum { EXIT_USAGE = 2, START_MAX_MS = 10000, CLOSE_TURNS = 500 };
 
 // Thread: the one there is.
 struct front {
@@ -75,8 +75,8 @@ static void announce(struct front *f)
         printf("  access   %u token%s in %s\n", fw_tokens_count(f->tokens),
                fw_tokens_count(f->tokens) == 1 ? "" : "s", f->o.token_file);
     else
-        printf("  access   %s\n", fw_host_is_loopback(f->o.host) ? "this machine only"
-                                                                 : "EVERYBODY who can connect");
+        printf("  access   %s\n",
+               fw_host_is_loopback(f->o.host) ? "this machine only" : "EVERYBODY who can connect");
     if (f->fingerprint[0])
         printf("  sha-256  %s\n", f->fingerprint);
     fflush(stdout);
@@ -190,7 +190,7 @@ static enum fw_err prepare(struct front *f, char *message, size_t size)
         snprintf(f->key, sizeof(f->key), "%s", made.key_path);
         snprintf(f->fingerprint, sizeof(f->fingerprint), "%s", made.fingerprint);
     } else if (!err && f->o.tls_cert) {
-        const char *bad = !realpath(f->o.tls_cert, f->cert)  ? "--tls-cert"
+        const char *bad = !realpath(f->o.tls_cert, f->cert) ? "--tls-cert"
                           : !realpath(f->o.tls_key, f->key) ? "--tls-key"
                                                             : NULL;
         if (bad) {
@@ -273,8 +273,11 @@ static void close_all(struct front *f)
     uv_close((uv_handle_t *)&f->sigint, NULL);
     uv_close((uv_handle_t *)&f->sigterm, NULL);
     uv_close((uv_handle_t *)&f->start_limit, NULL);
-    for (int i = 0; i < CLOSE_TURNS && uv_loop_close(&f->loop) == UV_EBUSY; i++)
+    // Closing takes a few turns, some of them by timers of a millisecond.
+    for (int i = 0; i < CLOSE_TURNS && uv_loop_close(&f->loop) == UV_EBUSY; i++) {
         uv_run(&f->loop, UV_RUN_NOWAIT);
+        nanosleep(&(struct timespec){ .tv_nsec = FW_NS_PER_MS }, NULL);
+    }
 }
 
 static int run(struct front *f)

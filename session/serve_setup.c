@@ -42,10 +42,10 @@ static bool state_dir(const struct fw_serve_options *o, char *out)
 {
     const char *xdg = getenv("XDG_STATE_HOME"), *home = getenv("HOME");
     if (o->state)
-        return o->state[0] == '/' ? join(out, o->state, "")
-                                  : getcwd(out, PATH_MAX) && strlen(out) + strlen(o->state) + 2 <
-                                                                 PATH_MAX &&
-                                        (strcat(out, "/"), strcat(out, o->state), true);
+        return o->state[0] == '/'
+                   ? join(out, o->state, "")
+                   : getcwd(out, PATH_MAX) && strlen(out) + strlen(o->state) + 2 < PATH_MAX &&
+                         (strcat(out, "/"), strcat(out, o->state), true);
     if (xdg && xdg[0] == '/')
         return join(out, xdg, "/framewire");
     if (!home || home[0] != '/') {
@@ -90,8 +90,9 @@ enum fw_err fw_serve_find_paths(const struct fw_serve_options *o, struct fw_serv
     chmod(paths->state, 0700);
     if (o->static_dir ? !realpath(o->static_dir, paths->web) || !has_pages(paths->web)
                       : !find_web(paths->web)) {
-        snprintf(message, size, "the web pages are not %s%s; give --static DIR with session.html "
-                                "in it",
+        snprintf(message, size,
+                 "the web pages are not %s%s; give --static DIR with session.html "
+                 "in it",
                  o->static_dir ? "in " : "found beside the binary",
                  o->static_dir ? o->static_dir : "");
         return FW_ERR_NOT_FOUND;

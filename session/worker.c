@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "session/keep_loaded.h"
 #include "session/pipeline.h"
 
 enum { EXIT_USAGE = 2, REFINE_FRAMES = 3, END_LIMIT_S = 1, STOP_LIMIT_S = 2 };
@@ -226,6 +227,7 @@ static int run(struct worker *w, const struct options *o, struct fw_transport *t
     if (err) {
         return EXIT_FAILURE;
     }
+    fw_keep_loaded();
     set_pipeline(w, pipeline);
     err = fw_pipeline_run(pipeline);
     set_pipeline(w, NULL);

@@ -89,7 +89,7 @@ void fw_channel_send_json(struct fw_channel *channel, const char *text)
     const size_t size = strlen(text);
     struct fw_viewer *viewer;
     TAILQ_FOREACH(viewer, &channel->viewers, link)
-        fw_conn_send(viewer->control, text, size, true);
+    fw_conn_send(viewer->control, text, size, true);
 }
 
 static void send_all(struct fw_channel *channel, json_t *object)
@@ -292,9 +292,9 @@ static int64_t key_due_ns(const struct fw_channel *channel)
     }
     if (due == INT64_MAX || !channel->key_asked_ns)
         return due;
-    const int64_t apart = channel->key_asked_ns + (channel->key_on_way ? FW_KEYFRAME_PATIENCE_MS
-                                                                       : FW_KEYFRAME_INTERVAL_MS) *
-                                                      ms;
+    const int64_t apart =
+        channel->key_asked_ns +
+        (channel->key_on_way ? FW_KEYFRAME_PATIENCE_MS : FW_KEYFRAME_INTERVAL_MS) * ms;
     return due > apart ? due : apart;
 }
 
@@ -440,8 +440,8 @@ void fw_channel_beacon(struct fw_channel *channel, uint64_t newest_frame, bool c
                        bool animating)
 {
     struct fw_wire_beacon *b = &channel->beacon;
-    const bool changed = b->current != current || b->animating != animating ||
-                         b->newest_frame != newest_frame;
+    const bool changed =
+        b->current != current || b->animating != animating || b->newest_frame != newest_frame;
     b->newest_frame = newest_frame;
     b->current = current;
     b->animating = animating;

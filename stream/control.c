@@ -46,9 +46,7 @@ static bool read_viewport(const json_t *object, struct fw_viewport *viewport)
 static void refuse_hello(struct fw_conn *conn, enum fw_err err, const char *message)
 {
     switch (err) {
-    case FW_ERR_DENIED:
-        fw_conn_fail(conn, FW_CLOSE_UNAUTHORIZED, "unauthorized", message);
-        return;
+    case FW_ERR_DENIED: fw_conn_fail(conn, FW_CLOSE_UNAUTHORIZED, "unauthorized", message); return;
     case FW_ERR_NOT_FOUND:
         fw_conn_fail(conn, FW_CLOSE_NO_SUCH_SESSION, "no_such_session", message);
         return;
@@ -84,8 +82,7 @@ static void hello_control(struct fw_conn *conn, const json_t *root)
     }
     struct fw_channel *channel = NULL;
     const char *message = "";
-    const enum fw_err err =
-        server->handler.hello(server->handler.user, &hello, &channel, &message);
+    const enum fw_err err = server->handler.hello(server->handler.user, &hello, &channel, &message);
     if (err || !channel) {
         refuse_hello(conn, err ? err : FW_ERR_INTERNAL, message);
         return;
@@ -107,8 +104,7 @@ static void hello_media(struct fw_conn *conn, const json_t *root)
 {
     struct fw_viewer *viewer = fw_viewer_find(conn->server, string_of(root, "viewer"));
     // A viewer of another session is as unknown as one that never was.
-    if (!viewer || viewer->closing ||
-        strcmp(viewer->control->session_id, conn->session_id) != 0) {
+    if (!viewer || viewer->closing || strcmp(viewer->control->session_id, conn->session_id) != 0) {
         refuse_hello(conn, FW_ERR_DENIED, "This viewer is not known.");
         return;
     }
@@ -202,8 +198,8 @@ static void track_held(struct fw_viewer *viewer, const struct fw_input_event *e)
 {
     switch (e->kind) {
     case FW_INPUT_BUTTON:
-        viewer->buttons = e->state ? viewer->buttons | 1u << e->code
-                                   : viewer->buttons & ~(1u << e->code);
+        viewer->buttons =
+            e->state ? viewer->buttons | 1u << e->code : viewer->buttons & ~(1u << e->code);
         break;
     case FW_INPUT_TOUCH:
         if (e->state == FW_TOUCH_DOWN)
@@ -277,9 +273,9 @@ static void input(struct fw_conn *conn, const uint8_t *data, size_t size, int64_
         };
         track_held(viewer, &events[kept++]);
     }
-    const struct fw_wire_input_stamp stamp = {
-        .seq = in[count - 1].seq, .input_id = channel->next_input_id, .rx_ns = now
-    };
+    const struct fw_wire_input_stamp stamp = { .seq = in[count - 1].seq,
+                                               .input_id = channel->next_input_id,
+                                               .rx_ns = now };
     // The worker first: the stamp can wait, the picture should not.
     viewer->last_input_ns = now;
     if (kept && server->handler.input)

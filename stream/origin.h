@@ -15,11 +15,9 @@ struct fw_origin_policy {
 // `host`: the Host header; `local_ip`: the address this connection came to (numeric). Allowed are
 // loopback names (any port: ssh -L), the very address of the connection, the bound name, and the
 // hosts of `origins`.
-bool fw_host_allowed(const struct fw_origin_policy *policy, const char *host,
-                     const char *local_ip);
+bool fw_host_allowed(const struct fw_origin_policy *policy, const char *host, const char *local_ip);
 // `origin`: the Origin header, NULL = absent (allowed: not a browser, or same-origin GET). Allowed
 // are scheme://Host of the request itself and `origins`. The Host has been checked before.
-bool fw_origin_allowed(const struct fw_origin_policy *policy, const char *origin,
-                       const char *host);
+bool fw_origin_allowed(const struct fw_origin_policy *policy, const char *origin, const char *host);
 // Is `text` an origin that may stand in `origins`? scheme http or https, host, optional port.
 bool fw_origin_valid(const char *text);

@@ -30,7 +30,8 @@ static bool name_sound(const char *name)
         return true;
     const size_t size = strlen(name);
     return size >= 1 && size <= 253 &&
-           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") == size;
+           strspn(name, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_") ==
+               size;
 }
 
 static int add_extension(X509 *cert, int nid, const char *value)

@@ -178,7 +178,7 @@ static void on_tick(uv_timer_t *timer)
     fw_ws_tick(server, now);
     struct fw_channel *channel;
     TAILQ_FOREACH(channel, &server->channels, link)
-        fw_channel_tick(channel, now);
+    fw_channel_tick(channel, now);
 }
 
 // ---- life
@@ -328,20 +328,18 @@ int fw_server_port(const struct fw_server *server)
 }
 
 // lws closes its handles on the loop; only when they are gone may its context be freed. It does
-// not tell, so we look: no connection left, and then some turns for its timer and idle handles.
-static void on_closing(uv_timer_t *timer)
+// not tell, so we look at each turn: no connection left, and then some turns for its timer and
+// idle handles.
+static void on_closing(uv_idle_t *idle)
 {
-    enum { TURNS_AFTER_LAST = 3, TURNS_AT_MOST = 2000 };
-    struct fw_server *server = timer->data;
-    if (server->wsi_count && server->closing_ticks++ < TURNS_AT_MOST)
+    enum { TURNS_AFTER_LAST = 3, TURNS_AT_MOST = 100000 };
+    struct fw_server *server = idle->data;
+    if (server->wsi_count && server->closing_turns++ < TURNS_AT_MOST)
         return;
-    server->wsi_count = 0;
-    if (server->closing_ticks < TURNS_AT_MOST)
-        server->closing_ticks = TURNS_AT_MOST;
-    if (server->closing_ticks++ < TURNS_AT_MOST + TURNS_AFTER_LAST)
+    if (server->after_last_turns++ < TURNS_AFTER_LAST)
         return;
     lws_context_destroy(server->lws);
-    uv_close((uv_handle_t *)timer, on_handle_closed_free);
+    uv_close((uv_handle_t *)idle, on_handle_closed_free);
     if (lws_log_target == server->log)
         lws_log_target = NULL;
     free_server(server);
@@ -355,23 +353,21 @@ void fw_server_destroy(struct fw_server **pointer)
         return;
     server->closing = true;
     close_handle((uv_handle_t *)server->accept_poll);
+    close_handle((uv_handle_t *)server->tick);
     server->accept_poll = NULL;
+    server->tick = NULL;
     if (server->listen_fd >= 0)
         close(server->listen_fd);
     server->listen_fd = -1;
     if (!server->lws) {
-        close_handle((uv_handle_t *)server->tick);
         free_server(server);
         return;
     }
-    uv_timer_t *timer = server->tick;
-    if (!timer) {
-        timer = calloc(1, sizeof(*timer));
-        if (!timer)
-            return; // out of memory while failing: the context leaks, the caller hears NOMEM
-        uv_timer_init(server->loop, timer);
-        timer->data = server;
-    }
+    uv_idle_t *idle = calloc(1, sizeof(*idle));
+    if (!idle)
+        return; // nothing can be done any more without memory; the process ends with it
+    uv_idle_init(server->loop, idle);
+    idle->data = server;
     lws_context_destroy(server->lws);
-    uv_timer_start(timer, on_closing, 0, 1);
+    uv_idle_start(idle, on_closing);
 }

@@ -61,7 +61,8 @@ struct fw_viewport {
 };
 
 // Thread: all on the loop thread. None may block or destroy the server; closing the viewer in
-// question is allowed only through fw_viewer_close, which defers.
+// question is allowed only through fw_viewer_close, which defers. A channel may be destroyed in
+// `http`, `hello`, `left` and `input`, not in `viewport`, `keyframe`, `credit` and `joined`.
 struct fw_server_handler {
     void *user;
     // Any request below /api/, /s/ (page) and those that match no static file.
@@ -103,8 +104,9 @@ struct fw_server_params {
 
 // Listens at once. FW_ERR_IO with errno set when the address is taken or not allowed.
 enum fw_err fw_server_create(struct fw_server **server, const struct fw_server_params *params);
-// Closes all connections and frees everything; the loop must still be run once afterwards (close
-// callbacks). All channels must have been destroyed.
+// Closes all connections and frees everything; the loop must still be run afterwards until its
+// handles are gone (some ten turns). Channels are destroyed before, or at once after it in the same
+// turn.
 void fw_server_destroy(struct fw_server **server);
 int fw_server_port(const struct fw_server *server);
 

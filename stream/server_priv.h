@@ -21,12 +21,12 @@ enum {
     FW_MAX_CODECS = 32,
     FW_INPUT_PER_SECOND = 4096,
     FW_KEYFRAME_INTERVAL_MS = 250,
-    FW_KEYFRAME_PATIENCE_MS = 1000,  // then a key frame on its way is given up
-    FW_KEYFRAME_BACKOFF_MS = 2000,   // the most a viewer that keeps missing messages waits
-    FW_PACER_PATIENCE_MS = 300,      // a viewer that confirms nothing no longer holds up others
-    FW_DRIVER_PATIENCE_MS = 2000,    // … and later no longer decides the size either
-    FW_BEACON_INTERVAL_MS = 100,     // between two beacons that tell a change
-    FW_NOTSENT_LOWAT = 128 << 10,    // unsent bytes the kernel takes before it says "full"
+    FW_KEYFRAME_PATIENCE_MS = 1000, // then a key frame on its way is given up
+    FW_KEYFRAME_BACKOFF_MS = 2000,  // the most a viewer that keeps missing messages waits
+    FW_PACER_PATIENCE_MS = 300,     // a viewer that confirms nothing no longer holds up others
+    FW_DRIVER_PATIENCE_MS = 2000,   // … and later no longer decides the size either
+    FW_BEACON_INTERVAL_MS = 100,    // between two beacons that tell a change
+    FW_NOTSENT_LOWAT = 128 << 10,   // unsent bytes the kernel takes before it says "full"
 };
 
 // Close codes of docs/protocol.md.
@@ -138,7 +138,7 @@ struct fw_server {
     uv_poll_t *accept_poll;
     uv_timer_t *tick;
     unsigned wsi_count; // connections known to lws
-    unsigned closing_ticks;
+    unsigned closing_turns, after_last_turns; // of the loop, while closing
     bool closing;
     TAILQ_HEAD(, fw_conn) conns;
     TAILQ_HEAD(, fw_channel) channels;

@@ -66,10 +66,10 @@ static int open_stepwise(int root_fd, const char *path)
         memcpy(name, path, size);
         name[size] = '\0';
         const bool last = !path[size];
-        const int next = openat(dir, name,
-                                O_NOFOLLOW | O_CLOEXEC |
-                                    (last ? O_RDONLY | O_NONBLOCK | O_NOCTTY
-                                          : O_PATH | O_DIRECTORY));
+        const int next =
+            openat(dir, name,
+                   O_NOFOLLOW | O_CLOEXEC |
+                       (last ? O_RDONLY | O_NONBLOCK | O_NOCTTY : O_PATH | O_DIRECTORY));
         close(dir);
         if (last)
             return next;
@@ -130,8 +130,7 @@ static enum fw_err read_all(int fd, size_t lead, struct fw_static_file *file)
     return FW_ERR_IO;
 }
 
-enum fw_err fw_static_read(int root_fd, const char *path, size_t lead,
-                           struct fw_static_file *file)
+enum fw_err fw_static_read(int root_fd, const char *path, size_t lead, struct fw_static_file *file)
 {
     memset(file, 0, sizeof(*file));
     if (!path_plain(path))

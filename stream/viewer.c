@@ -74,8 +74,7 @@ struct fw_viewer *fw_viewer_find(struct fw_server *server, const char *id)
     // All are compared, each in constant time: the id is what lets a media connection in.
     TAILQ_FOREACH(conn, &server->conns, link)
     {
-        if (conn->role == FW_CONN_CONTROL && conn->viewer &&
-            fw_secret_equal(id, conn->viewer->id))
+        if (conn->role == FW_CONN_CONTROL && conn->viewer && fw_secret_equal(id, conn->viewer->id))
             found = conn->viewer;
     }
     return found;
@@ -88,8 +87,7 @@ bool fw_viewer_watches(const struct fw_viewer *viewer)
 
 bool fw_viewer_idle(const struct fw_viewer *viewer)
 {
-    return !viewer->pending_count &&
-           (!viewer->media || !lws_partial_buffered(viewer->media->wsi));
+    return !viewer->pending_count && (!viewer->media || !lws_partial_buffered(viewer->media->wsi));
 }
 
 void fw_viewer_set_media(struct fw_viewer *viewer, struct fw_conn *media)
@@ -196,9 +194,9 @@ static void missed(struct fw_viewer *viewer)
         if (now - viewer->last_drop_ns > (int64_t)CALM_S * FW_NS_PER_S)
             viewer->key_backoff_ns = 0;
         viewer->key_after_ns = now + viewer->key_backoff_ns;
-        viewer->key_backoff_ns =
-            viewer->key_backoff_ns ? 2 * viewer->key_backoff_ns
-                                   : (int64_t)FW_KEYFRAME_INTERVAL_MS * FW_NS_PER_MS;
+        viewer->key_backoff_ns = viewer->key_backoff_ns
+                                     ? 2 * viewer->key_backoff_ns
+                                     : (int64_t)FW_KEYFRAME_INTERVAL_MS * FW_NS_PER_MS;
         if (viewer->key_backoff_ns > most)
             viewer->key_backoff_ns = most;
     }
@@ -210,8 +208,8 @@ static void missed(struct fw_viewer *viewer)
 static bool can_write(const struct fw_viewer *viewer)
 {
     const struct fw_conn *media = viewer->media;
-    return !media->close_code && !viewer->stamp_frame && !lws_partial_buffered(media->wsi) &&
-           !lws_send_pipe_choked(media->wsi);
+    return !media->close_code && !media->peer_closed && !viewer->stamp_frame &&
+           !lws_partial_buffered(media->wsi) && !lws_send_pipe_choked(media->wsi);
 }
 
 void fw_viewer_offer(struct fw_viewer *viewer, struct fw_packet *packet)

@@ -274,10 +274,10 @@ size_t fw_wire_write_video_header(uint8_t *out, const struct fw_packet *packet)
 {
     const struct fw_frame_times *t = &packet->times;
     const size_t header = packet->key ? FW_WIRE_VIDEO_KEY_HEADER : FW_WIRE_VIDEO_HEADER;
-    put_head(out, FW_WIRE_VIDEO,
-             (uint8_t)((packet->key ? FW_VIDEO_KEY : 0) |
-                       (packet->animating ? FW_VIDEO_ANIMATING : 0)),
-             header, packet->size);
+    put_head(
+        out, FW_WIRE_VIDEO,
+        (uint8_t)((packet->key ? FW_VIDEO_KEY : 0) | (packet->animating ? FW_VIDEO_ANIMATING : 0)),
+        header, packet->size);
     put64(out + 8, packet->frame_id);
     put64(out + 16, packet->input_id);
     put64(out + 24, (uint64_t)t->change_ns);

@@ -64,7 +64,7 @@ int fw_ws_check_upgrade(struct fw_server *server, struct lws *wsi, const char **
     unsigned ungreeted = 0;
     struct fw_conn *conn;
     TAILQ_FOREACH(conn, &server->conns, link)
-        ungreeted += conn->role == FW_CONN_NEW;
+    ungreeted += conn->role == FW_CONN_NEW;
     if (ungreeted >= FW_MAX_UNGREETED || server->closing) {
         *message = "Too many connections that have not said hello.";
         return 503;
@@ -110,7 +110,7 @@ static bool enqueue(struct fw_conn *conn, const void *data, size_t size, bool te
 
 void fw_conn_send(struct fw_conn *conn, const void *data, size_t size, bool text)
 {
-    if (conn->close_code)
+    if (conn->close_code || conn->peer_closed)
         return;
     if (TAILQ_EMPTY(&conn->out) && size <= FW_WIRE_SMALL_MAX && !lws_partial_buffered(conn->wsi)) {
         uint8_t bytes[LWS_PRE + FW_WIRE_SMALL_MAX];
@@ -176,7 +176,7 @@ static void send_close(struct fw_conn *conn, int code, const char *reason)
 {
     enum { REASON_MAX = 123 };
     uint8_t bytes[LWS_PRE + 4 + REASON_MAX], *frame = bytes + LWS_PRE;
-    const size_t size = strnlen(reason, REASON_MAX);
+    const size_t given = strlen(reason), size = given < REASON_MAX ? given : REASON_MAX;
     if (conn->close_sent)
         return;
     conn->close_sent = true;
@@ -252,8 +252,8 @@ static int on_receive(struct fw_conn *conn, const void *data, size_t size)
     if (lws_is_first_fragment(conn->wsi))
         conn->rx_size = 0;
     const size_t need = conn->rx_size + size;
-    if (need > FW_WIRE_CONTROL_MAX || lws_remaining_packet_payload(conn->wsi) >
-                                          FW_WIRE_CONTROL_MAX - need) {
+    if (need > FW_WIRE_CONTROL_MAX ||
+        lws_remaining_packet_payload(conn->wsi) > FW_WIRE_CONTROL_MAX - need) {
         fw_conn_close(conn, LWS_CLOSE_STATUS_MESSAGE_TOO_LARGE, "over 64 KiB");
         return 0;
     }
@@ -343,8 +343,7 @@ void fw_ws_tick(struct fw_server *server, int64_t now_ns)
             if (now_ns - conn->opened_ns > (int64_t)FW_HELLO_TIMEOUT_MS * FW_NS_PER_MS)
                 fw_conn_fail(conn, FW_CLOSE_TIMEOUT, "timeout", "No hello came.");
         } else if (conn->role == FW_CONN_CONTROL && conn->viewer) {
-            if (now_ns - conn->viewer->last_rx_ns >
-                (int64_t)FW_CONTROL_SILENCE_MS * FW_NS_PER_MS)
+            if (now_ns - conn->viewer->last_rx_ns > (int64_t)FW_CONTROL_SILENCE_MS * FW_NS_PER_MS)
                 fw_conn_fail(conn, FW_CLOSE_TIMEOUT, "timeout", "Nothing heard for 15 s.");
         }
     }

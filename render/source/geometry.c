@@ -38,13 +38,6 @@ void fw_geo_rect(struct fw_geo *geo, float x0, float y0, float x1, float y1, fw_
              (const fw_geo_color[4]){ color, color, color, color });
 }
 
-void fw_geo_gradient(struct fw_geo *geo, float width, float height, fw_geo_color top,
-                     fw_geo_color bottom)
-{
-    add_quad(geo, (const float[4][2]){ { 0, 0 }, { width, 0 }, { 0, height }, { width, height } },
-             (const fw_geo_color[4]){ top, top, bottom, bottom });
-}
-
 // Across a soft line: nothing, full, full, nothing; half a pixel of each slope lies inside.
 static void soft_profile(float width, float offset[4])
 {

@@ -26,9 +26,6 @@ struct fw_geo {
 };
 
 void fw_geo_rect(struct fw_geo *geo, float x0, float y0, float x1, float y1, fw_geo_color color);
-// Colour from top to bottom.
-void fw_geo_gradient(struct fw_geo *geo, float width, float height, fw_geo_color top,
-                     fw_geo_color bottom);
 // A line with soft edges, `width` pixels wide.
 void fw_geo_line(struct fw_geo *geo, const float from[2], const float to[2], float width,
                  fw_geo_color color);

@@ -26,8 +26,8 @@ int fw_list_gpus_main(int argc, char **argv)
     }
     for (unsigned i = 0; i < count; i++)
         printf("%u  %s  %s%s%s%s\n", i, list[i].uuid, list[i].name,
-               list[i].is_cpu ? " (software, on the CPU)" : "", list[i].missing[0] ? "  lacks " : "",
-               list[i].missing);
+               list[i].is_cpu ? " (software, on the CPU)" : "",
+               list[i].missing[0] ? "  lacks " : "", list[i].missing);
     if (!count)
         printf("no Vulkan device\n");
     return count ? EXIT_SUCCESS : EXIT_FAILURE;
@@ -70,8 +70,8 @@ static int print_json(const char *name, const struct fw_encoder_probe *probes, u
             }
         snprintf(summary, sizeof(summary), "%s (as asked for)", name);
     }
-    json_t *json = json_pack("{s:s*, s:s, s:s}", "chosen", chosen, "summary", summary, "error",
-                             error);
+    json_t *json =
+        json_pack("{s:s*, s:s, s:s}", "chosen", chosen, "summary", summary, "error", error);
     const int rc = json ? json_dumpf(json, stdout, JSON_COMPACT) : -1;
     json_decref(json);
     return rc == 0 && chosen ? EXIT_SUCCESS : EXIT_FAILURE;

@@ -39,8 +39,8 @@ static enum fw_err upgrade(struct fw_client *c, const struct fw_client_params *p
         "GET %s HTTP/1.1\r\nHost: %s%s%s:%d\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n"
         "Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: AAECAwQFBgcICQoLDA0ODw==\r\n"
         "%s%s%s%s%s%s%s\r\n",
-        p->path, strchr(p->host, ':') ? "[" : "", p->host, strchr(p->host, ':') ? "]" : "",
-        p->port, *protocol ? "Sec-WebSocket-Protocol: " : "", protocol, *protocol ? "\r\n" : "",
+        p->path, strchr(p->host, ':') ? "[" : "", p->host, strchr(p->host, ':') ? "]" : "", p->port,
+        *protocol ? "Sec-WebSocket-Protocol: " : "", protocol, *protocol ? "\r\n" : "",
         p->origin ? "Origin: " : "", p->origin ? p->origin : "", p->origin ? "\r\n" : "",
         p->headers ? p->headers : "");
     if (n < 0 || n >= (int)sizeof(request))
@@ -348,8 +348,7 @@ enum fw_err fw_client_ack(struct fw_client_viewer *viewer, uint64_t frame_id)
         .what = FW_ACK_RECEIVED,
         .time_us = (uint64_t)(fw_now_ns() / FW_NS_PER_US),
     };
-    return fw_client_send(viewer->control, FW_CLIENT_BINARY, out,
-                          fw_wire_write_ack(out, &ack, 1));
+    return fw_client_send(viewer->control, FW_CLIENT_BINARY, out, fw_wire_write_ack(out, &ack, 1));
 }
 
 // ---- plain HTTP

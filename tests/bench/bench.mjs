@@ -242,7 +242,15 @@ function report(scene, { pairs, latency }) {
     'input to last byte p99, ms',
     of(latency, (p) => p.stream.total.p99Ms),
   );
-  for (const span of ['toBegin', 'render', 'encode', 'toSocket', 'toKernel', 'roundTrip']) {
+  for (const span of [
+    'toBegin',
+    'render',
+    'toEncoder',
+    'encode',
+    'toSocket',
+    'toKernel',
+    'roundTrip',
+  ]) {
     row(
       `  of it ${span}, ms`,
       of(latency, (p) => p.stream[span].p50Ms),

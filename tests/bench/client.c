@@ -160,9 +160,9 @@ static int throughput(struct client *c, double seconds, bool drag)
 
 // ---- latency -----------------------------------------------------------------------------------
 
-enum span { TOTAL, TO_BEGIN, RENDER, ENCODE, TO_SOCKET, TO_KERNEL, ROUND_TRIP, SPANS };
-static const char *const span_names[SPANS] = { "total",    "toBegin",  "render",   "encode",
-                                               "toSocket", "toKernel", "roundTrip" };
+enum span { TOTAL, TO_BEGIN, RENDER, TO_ENCODER, ENCODE, TO_SOCKET, TO_KERNEL, ROUND_TRIP, SPANS };
+static const char *const span_names[SPANS] = { "total",  "toBegin",  "render",   "toEncoder",
+                                               "encode", "toSocket", "toKernel", "roundTrip" };
 static int64_t spans[SPANS][MAX_COUNT];
 
 static int compare(const void *a, const void *b)
@@ -208,6 +208,8 @@ static int latency(struct client *c, int count)
         spans[TO_BEGIN][got] = s->begun - c->input_rx;
         spans[RENDER][got] = s->render_us * (int64_t)FW_NS_PER_US;
         spans[ENCODE][got] = s->encode_us * (int64_t)FW_NS_PER_US;
+        spans[TO_ENCODER][got] =
+            s->encoded - s->begun - (s->render_us + s->encode_us) * (int64_t)FW_NS_PER_US;
         spans[TO_SOCKET][got] = s->handed - s->encoded;
         spans[TO_KERNEL][got] = s->accepted - s->handed;
         spans[ROUND_TRIP][got] = s->received - sent;

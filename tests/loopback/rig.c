@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "session/keep_loaded.h"
 
 enum { START_MS = 60000, STOP_MS = 20000 }; // under a sanitizer the driver compiles for long
 
@@ -165,6 +166,7 @@ void rig_start(struct rig *rig, const struct rig_params *params)
     assert_int_equal(fw_transport_loopback_create(&rig->transport), FW_OK);
     assert_int_equal(pthread_create(&rig->thread, NULL, session_main, rig), 0);
     assert_true(rig_wait(rig, &rig->warms, 1, START_MS));
+    fw_keep_loaded();
 }
 
 void rig_send_start(struct rig *rig)

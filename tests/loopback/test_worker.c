@@ -109,12 +109,11 @@ static void tell(struct worker *w, void *message, uint16_t type, size_t size)
     assert_int_equal(fw_link_send(w->link, message, type, size), FW_OK);
 }
 
-static void begin(struct worker *w, const char *encoder)
+static void begin(struct worker *w, const char *source, const char *encoder)
 {
     static struct fw_link_start m;
-    m = (struct fw_link_start){
-        .width = 320, .height = 240, .fps = 60, .source = "null", .first_frame_id = 1
-    };
+    m = (struct fw_link_start){ .width = 320, .height = 240, .fps = 60, .first_frame_id = 1 };
+    snprintf(m.source, sizeof(m.source), "%s", source);
     snprintf(m.encoder, sizeof(m.encoder), "%s", encoder);
     tell(w, &m, FW_LINK_START, sizeof(m));
     struct fw_link_credit credit = { .allowed = UINT64_MAX, .active = 1 };
@@ -178,7 +177,7 @@ static void a_session_from_warm_to_stop(void **state)
     assert_true(((struct fw_link_warm *)(void *)w.buf)->gpu[0]);
     assert_int_equal(open_fds_from(w.pid, 0), 1); // fd 4 alone: strays are closed
     assert_int_equal(getpgid(w.pid), w.pid);
-    begin(&w, "x264");
+    begin(&w, "null", "x264");
     assert_true(expect(&w, FW_LINK_READY, SOON_MS));
     assert_string_equal(((struct fw_link_ready *)(void *)w.buf)->encoder, "x264");
     run_until(&w, 30);
@@ -205,7 +204,7 @@ static void it_ends_when_the_front_has_gone(void **state)
             assert_true(expect(&w, FW_LINK_WARM, WARM_MS));
         }
         if (phase > 1) {
-            begin(&w, "null");
+            begin(&w, "null", "null");
             run_until(&w, 5);
         }
         close(w.link);
@@ -222,7 +221,7 @@ static void a_hung_encoder_does_not_keep_it(void **state)
     struct worker w;
     spawn_worker(&w);
     assert_true(expect(&w, FW_LINK_WARM, WARM_MS));
-    begin(&w, "fault:hang:5");
+    begin(&w, "null", "fault:hang:5");
     run_until(&w, 4);
     close(w.link);
     w.link = -1;
@@ -236,7 +235,7 @@ static void a_hung_encoder_is_found_and_said(void **state)
     struct worker w;
     spawn_worker(&w);
     assert_true(expect(&w, FW_LINK_WARM, WARM_MS));
-    begin(&w, "fault:hang:5");
+    begin(&w, "null", "fault:hang:5");
     run_until(&w, 4);
     const int64_t begun = fw_now_ns();
     assert_true(expect(&w, FW_LINK_FAILED, 8000));
@@ -253,7 +252,7 @@ static void a_failing_encoder_is_replaced_and_said(void **state)
     struct worker w;
     spawn_worker(&w);
     assert_true(expect(&w, FW_LINK_WARM, WARM_MS));
-    begin(&w, "fault:frame:10");
+    begin(&w, "null", "fault:frame:10");
     assert_true(expect(&w, FW_LINK_READY, SOON_MS));
     assert_string_equal(((struct fw_link_ready *)(void *)w.buf)->encoder, "fault");
     assert_true(expect(&w, FW_LINK_READY, SOON_MS));
@@ -268,10 +267,34 @@ static void an_encoder_that_is_not_there_fails_for_good(void **state)
     (void)state;
     struct worker w;
     spawn_worker(&w);
-    begin(&w, "no-such"); // before WARM: it waits in the socket
+    begin(&w, "null", "no-such"); // before WARM: it waits in the socket
     assert_true(expect(&w, FW_LINK_FAILED, WARM_MS));
     assert_int_equal(w.failed.err, FW_ERR_NOT_FOUND);
     assert_int_equal(w.failed.permanent, 1);
+    assert_int_equal(wait_end(&w, 2500), 1);
+    finish(&w);
+}
+
+// The fault layer takes the device away at the 20th submit (field case: device lost).
+static void a_lost_device_is_said(void **state)
+{
+    (void)state;
+    const char *layer = getenv("FW_LAYER_DIR");
+    struct worker w;
+    if (!layer) {
+        skip();
+    }
+    setenv("VK_LAYER_PATH", layer, 1);
+    setenv("VK_INSTANCE_LAYERS", "VK_LAYER_framewire_fault", 1);
+    setenv("FW_FAULT_SUBMIT_AFTER", "20", 1);
+    setenv("FW_FAULT_MODE", "always", 1);
+    spawn_worker(&w);
+    unsetenv("VK_INSTANCE_LAYERS");
+    assert_true(expect(&w, FW_LINK_WARM, WARM_MS));
+    begin(&w, "testcard", "null");
+    assert_true(expect(&w, FW_LINK_FAILED, SOON_MS));
+    assert_int_equal(w.failed.err, FW_ERR_DEVICE_LOST);
+    assert_int_equal(w.failed.permanent, 0);
     assert_int_equal(wait_end(&w, 2500), 1);
     finish(&w);
 }
@@ -326,6 +349,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(a_hung_encoder_is_found_and_said),
         cmocka_unit_test(a_failing_encoder_is_replaced_and_said),
         cmocka_unit_test(an_encoder_that_is_not_there_fails_for_good),
+        cmocka_unit_test(a_lost_device_is_said),
         cmocka_unit_test(by_hand_it_says_what_it_is),
     };
     return cmocka_run_group_tests_name("worker", tests, needs_a_device, NULL);

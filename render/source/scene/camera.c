@@ -2,6 +2,7 @@
 #include "render/source/scene/camera.h"
 
 #include <cglm/cglm.h>
+#include <cglm/clipspace/persp_rh_zo.h>
 #include <linux/input-event-codes.h>
 #include <math.h>
 #include <string.h>
@@ -14,12 +15,12 @@
 #define HOME_YAW         0.62f
 #define HOME_PITCH       0.26f
 #define ORBIT_PER_HEIGHT 3.6f   // radians for a drag over the whole height
-#define KEY_ORBIT        1.6f   // radians per second while held
-#define KEY_ZOOM         1.2f   // e-folds per second
-#define KEY_PAN          0.6f   // picture heights per second
+#define HELD_ORBIT       1.6f   // radians per second while held
+#define HELD_ZOOM        1.2f   // e-folds per second
+#define HELD_PAN         0.6f   // picture heights per second
 #define TURN_RATE        0.35f  // radians per second
 #define SETTLE_S         0.055f // time constant of the glide behind wheel and keys
-#define KEY_FIRST_S      0.08f  // a tap moves as if held this long
+#define TAP_S            0.08f  // a tap moves as if held this long
 
 static float clamp(float v, float low, float high)
 {
@@ -213,10 +214,10 @@ static void apply_keys(const struct fw_camera *camera, uint32_t keys, float seco
     for (int i = 0; i < FW_CAMERA_KEY_COUNT; i++)
         if (keys & (1u << i))
             *effect[i].axis += effect[i].sign;
-    pose->yaw += x * KEY_ORBIT * seconds;
-    pose->pitch += y * KEY_ORBIT * seconds;
-    pose->distance *= expf(zoom * KEY_ZOOM * seconds);
-    pose_pan(pose, pan_x * KEY_PAN * seconds, pan_y * KEY_PAN * seconds);
+    pose->yaw += x * HELD_ORBIT * seconds;
+    pose->pitch += y * HELD_ORBIT * seconds;
+    pose->distance *= expf(zoom * HELD_ZOOM * seconds);
+    pose_pan(pose, pan_x * HELD_PAN * seconds, pan_y * HELD_PAN * seconds);
     limit(camera, pose);
 }
 
@@ -255,7 +256,7 @@ static void input_key(struct fw_camera *camera, const struct fw_input_event *eve
         uint32_t bit = 1u << key;
         if (event->state && !(camera->keys & bit)) {
             camera->keys |= bit;
-            apply_keys(camera, bit, KEY_FIRST_S, &camera->goal);
+            apply_keys(camera, bit, TAP_S, &camera->goal);
         } else if (!event->state) {
             camera->keys &= ~bit;
         }

@@ -51,7 +51,13 @@ export class Viewport {
   /** @param {ResizeObserverEntry} entry */
   observe(entry) {
     const exact = entry.devicePixelContentBoxSize?.[0];
-    this.raw = exact ? { width: exact.inlineSize, height: exact.blockSize } : this.measure();
+    const measured = this.measure();
+    // Exact to the pixel where it is right; an emulated pixel ratio (developer tools) it knows not of.
+    const agree =
+      exact &&
+      Math.abs(exact.inlineSize - measured.width) <= 1 &&
+      Math.abs(exact.blockSize - measured.height) <= 1;
+    this.raw = agree ? { width: exact.inlineSize, height: exact.blockSize } : measured;
     if (!this.raw.width || !this.raw.height) return; // minimised or not laid out
     // The first change goes out at once, the last one for certain, those between are spared.
     clearTimeout(this.timer);

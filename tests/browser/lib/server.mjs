@@ -19,7 +19,8 @@ export class Server {
     server.state = mkdtempSync(join(tmpdir(), 'fw-browser-'));
     server.port = await freePort();
     server.log = '';
-    const argv = ['serve', '--listen', `127.0.0.1:${server.port}`, '--state', server.state];
+    const listen = `127.0.0.1:${server.port}`;
+    const argv = ['serve', '--listen', listen, '--state', server.state, '--static', env.web];
     server.child = spawn(env.binary, [...argv, '--models', models || server.state, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });

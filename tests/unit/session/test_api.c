@@ -145,9 +145,8 @@ static void start(bool with_tokens)
     fputs("alice:" ALICE "\nbob:" BOB "\n", f);
     fclose(f);
     chmod(path, 0600);
-    assert_int_equal(fw_tokens_load(&tokens, with_tokens ? path : NULL, NULL, message,
-                                    sizeof(message)),
-                     FW_OK);
+    assert_int_equal(
+        fw_tokens_load(&tokens, with_tokens ? path : NULL, NULL, message, sizeof(message)), FW_OK);
     fake = (struct fake){ 0 };
     now = 0;
     assert_int_equal(fw_api_create(&api, &(struct fw_api_params){ .ops = &ops,
@@ -213,7 +212,8 @@ static int ask_as(const char *bearer, const char *type, const char *method, cons
 
 static int ask(const char *bearer, const char *method, const char *path, const char *body)
 {
-    return ask_as(bearer, strcmp(method, "POST") == 0 ? "application/json" : "", method, path, body);
+    return ask_as(bearer, strcmp(method, "POST") == 0 ? "application/json" : "", method, path,
+                  body);
 }
 
 static const char *error_code(void)
@@ -302,8 +302,8 @@ static void test_sources(void **state)
     json_t *duck = json_array_get(list, 2);
     assert_string_equal(json_string_value(json_object_get(duck, "file")), "Duck.glb");
     assert_int_equal(json_integer_value(json_object_get(duck, "bytes")), 4);
-    assert_string_equal(
-        json_string_value(json_object_get(json_object_get(duck, "args"), "model")), "Duck.glb");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(duck, "args"), "model")),
+                        "Duck.glb");
     assert_string_equal(text_of("version"), FW_VERSION);
 }
 
@@ -401,11 +401,16 @@ static void test_methods(void **state)
     static const struct {
         const char *method, *path;
     } rows[] = {
-        { "POST", "/api/v1/sources" },      { "DELETE", "/api/v1/sources" },
-        { "PUT", "/api/v1/sessions" },      { "DELETE", "/api/v1/sessions" },
-        { "POST", "/api/v1/sessions/id0" }, { "PUT", "/api/v1/sessions/id0" },
-        { "GET", "/api/v1/sessions/id0/exchange" }, { "POST", "/healthz" },
-        { "POST", "/readyz" },              { "POST", "/s/id0" },
+        { "POST", "/api/v1/sources" },
+        { "DELETE", "/api/v1/sources" },
+        { "PUT", "/api/v1/sessions" },
+        { "DELETE", "/api/v1/sessions" },
+        { "POST", "/api/v1/sessions/id0" },
+        { "PUT", "/api/v1/sessions/id0" },
+        { "GET", "/api/v1/sessions/id0/exchange" },
+        { "POST", "/healthz" },
+        { "POST", "/readyz" },
+        { "POST", "/s/id0" },
         { "PUT", "/api/v1/openapi.yaml" },
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
@@ -452,9 +457,11 @@ static void test_pages(void **state)
 static void test_openapi(void **state)
 {
     (void)state;
-    static const char *const paths[] = { "/api/v1/sources:", "/api/v1/sessions:",
+    static const char *const paths[] = { "/api/v1/sources:",
+                                         "/api/v1/sessions:",
                                          "/api/v1/sessions/{id}:",
-                                         "/api/v1/sessions/{id}/exchange:", "/healthz:",
+                                         "/api/v1/sessions/{id}/exchange:",
+                                         "/healthz:",
                                          "/readyz:" };
     assert_int_equal(ask("", "GET", "/api/v1/openapi.yaml", ""), 200);
     assert_string_equal(res.content_type, "application/yaml");
@@ -472,9 +479,18 @@ static void test_bad_credentials(void **state)
     snprintf(path, sizeof(path), "/api/v1/sessions/%s", m.id);
     snprintf(half, sizeof(half), "%.60s", m.token);
     snprintf(code, sizeof(code), "%s", m.code);
-    const char *const bad[] = { "",     "null",    "undefined", "Bearer " ALICE, "alice", "*",
-                                half,   code,      "alice-alice-alic",           ALICE "x",
-                                "ALICE-ALICE-ALICE", m.id };
+    const char *const bad[] = { "",
+                                "null",
+                                "undefined",
+                                "Bearer " ALICE,
+                                "alice",
+                                "*",
+                                half,
+                                code,
+                                "alice-alice-alic",
+                                ALICE "x",
+                                "ALICE-ALICE-ALICE",
+                                m.id };
     const struct {
         const char *method, *path;
     } rows[] = {
@@ -510,7 +526,7 @@ static void test_foreign(void **state)
 {
     (void)state;
     struct made a = make(ALICE), b = make(BOB);
-    const char *const foreign[][2] = { { BOB, a.id },   { ALICE, b.id },   { a.token, b.id },
+    const char *const foreign[][2] = { { BOB, a.id },     { ALICE, b.id },   { a.token, b.id },
                                        { b.token, a.id }, { ALICE, "id99" }, { a.token, "id99" } };
     for (size_t i = 0; i < sizeof(foreign) / sizeof(foreign[0]); i++) {
         char path[128];
@@ -525,7 +541,8 @@ static void test_foreign(void **state)
         assert_int_equal(ask(sees_a[i], "GET", "/api/v1/sessions", ""), 200);
         json_t *list = json_object_get(answer, "sessions");
         assert_int_equal(json_array_size(list), 1);
-        assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "id")), a.id);
+        assert_string_equal(json_string_value(json_object_get(json_array_get(list, 0), "id")),
+                            a.id);
     }
     assert_int_equal(ask(a.token, "POST", "/api/v1/sessions", "{\"source\":\"scene\"}"), 403);
     char path[128];
@@ -602,10 +619,19 @@ static void test_admit_open(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        OPEN(test_create_and_watch), OPEN(test_sources), OPEN(test_model), OPEN(test_bad_requests),
-        OPEN(test_media_types),      OPEN(test_methods), OPEN(test_seats), OPEN(test_pages),
-        OPEN(test_openapi),          OPEN(test_admit_open),
-        TOKENS(test_bad_credentials), TOKENS(test_foreign), TOKENS(test_exchange),
+        OPEN(test_create_and_watch),
+        OPEN(test_sources),
+        OPEN(test_model),
+        OPEN(test_bad_requests),
+        OPEN(test_media_types),
+        OPEN(test_methods),
+        OPEN(test_seats),
+        OPEN(test_pages),
+        OPEN(test_openapi),
+        OPEN(test_admit_open),
+        TOKENS(test_bad_credentials),
+        TOKENS(test_foreign),
+        TOKENS(test_exchange),
         TOKENS(test_admit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

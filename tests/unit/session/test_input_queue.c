@@ -45,7 +45,7 @@ static void test_motion_merges(void **state)
     push(&q, 1004, FW_INPUT_WHEEL, 0, 0);
     push(&q, 1005, FW_INPUT_TOUCH, FW_TOUCH_MOVE, 1);
     push(&q, 1006, FW_INPUT_TOUCH, FW_TOUCH_MOVE, 2); // another finger
-    assert_int_equal(q.count, 6); // order against the button is kept
+    assert_int_equal(q.count, 6);                     // order against the button is kept
     assert_int_equal(q.events[3].id, 1004);
 }
 

@@ -106,8 +106,8 @@ static void fill(void)
 static void test_list(void **state)
 {
     (void)state;
-    static const char *const want[] = { "a/b/deep.stl", "apple.OBJ", "Duck.glb",
-                                        "Helmet/helmet.gltf", "same.glb", "\xc3\xa4.glb" };
+    static const char *const want[] = { "a/b/deep.stl",       "apple.OBJ", "Duck.glb",
+                                        "Helmet/helmet.gltf", "same.glb",  "\xc3\xa4.glb" };
     unsigned count;
     fill();
     struct fw_models *m = open_models();

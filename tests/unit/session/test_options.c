@@ -65,7 +65,7 @@ static void test_listen(void **state)
     assert_int_equal(parse("--listen", "[::1]:0", NULL), FW_OK);
     assert_string_equal(o.host, "::1");
     assert_int_equal(o.port, 0);
-    static const char *const bad[] = { "8080",      ":8080",        "127.0.0.1:", "127.0.0.1:x",
+    static const char *const bad[] = { "8080",       ":8080",        "127.0.0.1:", "127.0.0.1:x",
                                        "1.2.3.4:-1", "h:65536",      "::1:80",     "[::1:80",
                                        "[]:80",      "127.0.0.1:80x" };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
@@ -115,10 +115,10 @@ static void test_origins(void **state)
     assert_string_equal(o.origins[1], "http://b:1");
     char *many[FW_OPTIONS_MAX_ORIGINS + 1];
     for (int i = 0; i <= FW_OPTIONS_MAX_ORIGINS; i++)
-        many[i] = (char *)(uintptr_t)"--public-origin=https://x";
-    assert_int_equal(fw_serve_options_parse(&o, FW_OPTIONS_MAX_ORIGINS + 1, many, message,
-                                            sizeof(message)),
-                     FW_ERR_INVALID);
+        many[i] = (char *)(uintptr_t) "--public-origin=https://x";
+    assert_int_equal(
+        fw_serve_options_parse(&o, FW_OPTIONS_MAX_ORIGINS + 1, many, message, sizeof(message)),
+        FW_ERR_INVALID);
 }
 
 // An address others can reach: only with TLS and tokens, or loudly.

@@ -68,8 +68,13 @@ static void test_file(void **state)
     assert_string_equal(fw_tokens_name(t, "0123456789abcdef"), "alice");
     assert_string_equal(fw_tokens_name(t, "fedcba9876543210"), "token-4");
     assert_string_equal(fw_tokens_name(t, "with:colon:0123456789"), "bob");
-    static const char *const wrong[] = { "", "null", "0123456789abcde", "0123456789abcdefg",
-                                         "alice:0123456789abcdef", "alice", "0123456789ABCDEF" };
+    static const char *const wrong[] = { "",
+                                         "null",
+                                         "0123456789abcde",
+                                         "0123456789abcdefg",
+                                         "alice:0123456789abcdef",
+                                         "alice",
+                                         "0123456789ABCDEF" };
     for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++)
         assert_null(fw_tokens_name(t, wrong[i]));
     fw_tokens_destroy(&t);

@@ -35,7 +35,8 @@ static void on_http(void *user, const struct fw_http_request *req, struct fw_htt
         res->status = 200;
         res->file = "session.html";
     } else if (!strcmp(req->path, "/api/v1/echo")) {
-        snprintf(text, sizeof(text), "{\"method\":\"%s\",\"query\":\"%s\",\"bearer\":\"%s\","
+        snprintf(text, sizeof(text),
+                 "{\"method\":\"%s\",\"query\":\"%s\",\"bearer\":\"%s\","
                  "\"type\":\"%s\",\"size\":%zu}",
                  req->method, req->query, req->bearer, req->content_type, req->body_size);
         res->status = 201;
@@ -250,6 +251,8 @@ void host_start(struct host *host, bool tls, const char *bind, const char *const
 static void run_stop(struct host *host, struct host_order *order)
 {
     (void)order;
+    if (host->server_first)
+        fw_server_destroy(&host->server);
     fw_channel_destroy(&host->channel, "closed", "the test is over");
     fw_server_destroy(&host->server);
     uv_close((uv_handle_t *)&host->wake, NULL);
@@ -318,10 +321,8 @@ static void run_beacon(struct host *host, struct host_order *order)
 
 void host_beacon(struct host *host, uint64_t newest, bool current, bool animating)
 {
-    call(host, &(struct host_order){ .run = run_beacon,
-                                     .id = newest,
-                                     .current = current,
-                                     .animating = animating });
+    call(host, &(struct host_order){
+                   .run = run_beacon, .id = newest, .current = current, .animating = animating });
 }
 
 static void run_state(struct host *host, struct host_order *order)

@@ -23,6 +23,7 @@ struct host {
     struct fw_channel *channel; // of session "s1"
     int port;
     bool tls;
+    bool server_first; // host_stop: the server ends before its channel
     char dir[64];    // temporary: web files and the certificate
     char cert[4200]; // "" = plain
     pthread_mutex_t lock;

@@ -32,9 +32,9 @@ static int request(const char *method, const char *path, const char *host_header
     static char text[80 << 10];
     char right[64];
     snprintf(right, sizeof(right), "127.0.0.1:%d", host.port);
-    const int n = snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n%s", method,
-                           path, host_header ? host_header : right, more ? more : "",
-                           body ? body : "");
+    const int n =
+        snprintf(text, sizeof(text), "%s %s HTTP/1.1\r\nHost: %s\r\n%s\r\n%s", method, path,
+                 host_header ? host_header : right, more ? more : "", body ? body : "");
     return raw(text, (size_t)n);
 }
 
@@ -113,8 +113,7 @@ static void test_validators(void **state)
     snprintf(more, sizeof(more), "If-Modified-Since: %s\r\nConnection: close\r\n", modified);
     assert_int_equal(request("GET", "/lib/wire.js", NULL, more, NULL), 304);
     assert_int_equal(request("GET", "/lib/wire.js", NULL, "If-None-Match: \"x\"\r\n", NULL), 200);
-    assert_int_equal(
-        request("HEAD", "/big.css", NULL, "Connection: close\r\n", NULL), 200);
+    assert_int_equal(request("HEAD", "/big.css", NULL, "Connection: close\r\n", NULL), 200);
     assert_string_equal(header("content-length"), "300000");
     assert_string_equal(body(), "");
 }
@@ -256,8 +255,8 @@ static void test_host_and_origin(void **state)
         assert_int_equal(request("GET", routes[i], NULL, other, NULL), 403);
         assert_int_equal(request("GET", routes[i], NULL, "Origin: null\r\n", NULL), 403);
         assert_int_equal(request("GET", routes[i], NULL, "Origin: \r\n", NULL) < 300, 1);
-        assert_true(request("GET", routes[i], "view.example",
-                            "Origin: https://view.example\r\n", NULL) < 300);
+        assert_true(request("GET", routes[i], "view.example", "Origin: https://view.example\r\n",
+                            NULL) < 300);
     }
     assert_int_equal(request("POST", "/api/v1/echo", NULL,
                              "Origin: http://evil.example\r\nContent-Length: 2\r\n", "{}"),
@@ -354,9 +353,13 @@ static void test_nonsense(void **state)
 {
     (void)state;
     static const char *const requests[] = {
-        "\r\n\r\n", "GET\r\n\r\n", "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
-        "BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n", "GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
-        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        "\r\n\r\n",
+        "GET\r\n\r\n",
+        "\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03",
+        "BREW /pot HTTP/1.1\r\nHost: a\r\n\r\n",
+        "GET / HTTP/9.9\r\nHost: localhost\r\n\r\n",
+        "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
+        "GET /%zz HTTP/1.1\r\nHost: localhost\r\n\r\n",
     };
     for (size_t i = 0; i < sizeof(requests) / sizeof(requests[0]); i++) {
         struct fw_client_params p = host_client(&host, "/");
@@ -399,10 +402,14 @@ static int stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),        cmocka_unit_test(test_validators),
-        cmocka_unit_test(test_headers_everywhere), cmocka_unit_test(test_path_escapes),
-        cmocka_unit_test(test_host_and_origin),    cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_upgrade_refusals),   cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_files),
+        cmocka_unit_test(test_validators),
+        cmocka_unit_test(test_headers_everywhere),
+        cmocka_unit_test(test_path_escapes),
+        cmocka_unit_test(test_host_and_origin),
+        cmocka_unit_test(test_bodies),
+        cmocka_unit_test(test_upgrade_refusals),
+        cmocka_unit_test(test_nonsense),
     };
     const int plain = cmocka_run_group_tests_name("http", tests, start_plain, stop);
     const int tls = cmocka_run_group_tests_name("https", tests, start_tls, stop);

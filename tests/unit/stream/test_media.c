@@ -249,6 +249,67 @@ static void test_stalled_viewer(void **state)
     wait_visible(0);
 }
 
+// The largest packet there is goes out as one message.
+static void test_largest(void **state)
+{
+    (void)state;
+    struct fw_client_viewer v;
+    struct fw_wire_video video;
+    join(&v, 0);
+    wait_visible(1);
+    for (int i = 0; i < 2; i++) {
+        const uint64_t id = host_publish(&host, FW_PACKET_MAX_BYTES, true);
+        assert_true(next_video(&v, 10000, &video));
+        assert_int_equal(video.frame_id, id);
+        assert_int_equal(video.payload_size, FW_PACKET_MAX_BYTES);
+        fw_client_ack(&v, id);
+    }
+    fw_client_leave(&v);
+    wait_visible(0);
+}
+
+static bool may_publish(int timeout_ms)
+{
+    for (int i = 0; i <= timeout_ms; i += 2) {
+        pthread_mutex_lock(&host.lock);
+        const bool allowed = host.active && host.allowed > host.frame_id;
+        pthread_mutex_unlock(&host.lock);
+        if (allowed)
+            return true;
+        usleep(2000);
+    }
+    return false;
+}
+
+// A lone viewer on a thin path: it slows the session down, and misses nothing.
+static void test_slow_driver(void **state)
+{
+    (void)state;
+    struct fw_client_viewer v;
+    struct fw_wire_video video;
+    join(&v, 8 << 10);
+    wait_visible(1);
+    const uint64_t dropped = stats().dropped;
+    uint64_t expected = 0;
+    for (int i = 0; i < 30; i++) {
+        assert_true(may_publish(3000));
+        const uint64_t first = host_publish(&host, IDR, i == 0);
+        if (!expected)
+            expected = first;
+        while (may_publish(0)) // all that the window takes
+            host_publish(&host, IDR, false);
+        usleep(10000);
+        // As a page does: one is read and confirmed, the rest waits in the kernel.
+        assert_true(next_video(&v, 3000, &video));
+        assert_int_equal(video.frame_id, expected);
+        expected++;
+        fw_client_ack(&v, video.frame_id);
+    }
+    assert_int_equal(stats().dropped, dropped);
+    fw_client_leave(&v);
+    wait_visible(0);
+}
+
 static void test_replace_and_reset(void **state)
 {
     (void)state;
@@ -307,6 +368,24 @@ static void test_reconnects(void **state)
     assert_true(stats().absent_since_ns > 0);
 }
 
+// The server ends with viewers connected, in either order.
+static void test_end_with_viewers(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 4; i++) {
+        struct fw_client_viewer v[3];
+        host_start(&host, i & 1, "127.0.0.1", NULL, 0);
+        host.server_first = i & 2;
+        for (int k = 0; k < 3; k++)
+            join(&v[k], 0);
+        wait_visible(3);
+        host_publish(&host, IDR, true);
+        host_stop(&host);
+        for (int k = 0; k < 3; k++)
+            fw_client_leave(&v[k]);
+    }
+}
+
 static int start_plain(void **state)
 {
     (void)state;
@@ -331,12 +410,15 @@ static int stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_order_and_bytes),   cmocka_unit_test(test_stamps),
-        cmocka_unit_test(test_credit),            cmocka_unit_test(test_keyframe_requests),
-        cmocka_unit_test(test_stalled_viewer),    cmocka_unit_test(test_replace_and_reset),
+        cmocka_unit_test(test_order_and_bytes), cmocka_unit_test(test_stamps),
+        cmocka_unit_test(test_credit),          cmocka_unit_test(test_keyframe_requests),
+        cmocka_unit_test(test_stalled_viewer),  cmocka_unit_test(test_largest),
+        cmocka_unit_test(test_slow_driver),     cmocka_unit_test(test_replace_and_reset),
         cmocka_unit_test(test_reconnects),
     };
+    const struct CMUnitTest ends[] = { cmocka_unit_test(test_end_with_viewers) };
+    const int end = cmocka_run_group_tests_name("end", ends, NULL, NULL);
     const int plain = cmocka_run_group_tests_name("ws", tests, start_plain, stop);
     const int tls = cmocka_run_group_tests_name("wss", tests, start_tls, stop);
-    return plain + tls ? 1 : 0;
+    return end + plain + tls ? 1 : 0;
 }

@@ -252,12 +252,9 @@ static void test_small(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_video),
-        cmocka_unit_test(test_video_codec_unterminated),
-        cmocka_unit_test(test_longer_header),
-        cmocka_unit_test(test_input),
-        cmocka_unit_test(test_input_ranges),
-        cmocka_unit_test(test_ack),
+        cmocka_unit_test(test_video),         cmocka_unit_test(test_video_codec_unterminated),
+        cmocka_unit_test(test_longer_header), cmocka_unit_test(test_input),
+        cmocka_unit_test(test_input_ranges),  cmocka_unit_test(test_ack),
         cmocka_unit_test(test_small),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

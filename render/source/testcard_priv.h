@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT
+// For testcard*.c only.
+#pragma once
+
+#include "render/gpu.h"
+#include "render/source.h"
+#include "render/source/geometry.h"
+
+enum {
+    MAX_STATIC = 24000,
+    MAX_MOVING = 6000,
+    MOVING_BUFFERS = 4, // more than frames can be in flight
+    MIN_DETAIL = 160,   // smaller pictures go without lettering and lines
+    MAX_RUNS = 4,
+};
+
+// Vertices that are drawn with one pipeline.
+struct run {
+    unsigned first, count;
+    bool blend;
+};
+
+struct card {
+    struct fw_source base;
+    struct fw_gpu *gpu;
+    int width, height, fps;
+    bool animate, changed;
+    int64_t last_tick;
+    // --- what people did
+    float pointer_x, pointer_y;
+    bool pointer_seen;
+    unsigned clicks;
+    int level;
+    int key; // newest pressed, -1 = none yet
+    // --- device
+    VkPipelineLayout layout;
+    VkPipeline solid, soft;
+    struct fw_gpu_buffer fixed, moving;
+    struct run run[MAX_RUNS];
+    unsigned run_count;
+    struct fw_geo_vertex *scratch;
+    char facts[96];
+};
+
+// ---- testcard_draw.c
+// What never moves, into `geo` (empty) and the card's runs.
+void fw_testcard_build_fixed(struct card *card, struct fw_geo *geo);
+// What does, into `geo` (empty), as one soft and one solid run.
+void fw_testcard_build_moving(const struct card *card, struct fw_geo *geo,
+                              const struct fw_record *record, struct run run[2]);
