@@ -78,3 +78,13 @@ struct fw_render_overlay {
 enum fw_err fw_render_set_overlay(struct fw_render *render,
                                   const struct fw_render_overlay *overlay);
 void fw_render_move_overlay(struct fw_render *render, int x, int y);
+
+// What `--gpu` can name. `*count` in: room, out: how many were filled in.
+struct fw_render_device {
+    char name[256];
+    char uuid[33];     // hex
+    char missing[128]; // required features it lacks; "" = fit
+    bool is_cpu;
+};
+enum fw_err fw_render_list_devices(struct fw_render_device *out, unsigned *count,
+                                   struct fw_log *log);

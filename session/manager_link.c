@@ -110,14 +110,16 @@ static void on_warm(struct child *c, const struct fw_link_warm *msg)
 static void on_ready(struct child *c, const struct fw_link_ready *msg)
 {
     struct session *s = c->session;
-    if (!s || c->state != CHILD_STARTED) {
+    if (!s || (c->state != CHILD_STARTED && c->state != CHILD_READY)) {
         nonsense(c, "ready without start");
         return;
     }
-    c->state = CHILD_READY;
     memcpy(s->gpu, msg->gpu, sizeof(s->gpu));
     memcpy(s->encoder, msg->encoder, sizeof(s->encoder));
     fw_session_announce(s);
+    if (c->state == CHILD_READY) // said again when the encoder has fallen back
+        return;
+    c->state = CHILD_READY;
     fw_session_set_state(s, SESSION_RUNNING, "", "");
     fw_child_flush(c);
     fw_manager_schedule(c->manager); // the pool may be filled again now

@@ -129,7 +129,10 @@ static void on_hopeless(void *user, const char *message)
     struct front *f = user;
     if (f->stopping)
         return;
-    fail(EXIT_FAILURE, message);
+    char text[768];
+    snprintf(text, sizeof(text), "%s%s%s%s", f->o.gpu ? "--gpu " : "", f->o.gpu ? f->o.gpu : "",
+             f->o.gpu ? ": (`framewire gpus` lists what there is) " : "", message);
+    fail(EXIT_FAILURE, text);
     stop(f, EXIT_FAILURE);
 }
 

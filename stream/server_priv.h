@@ -137,7 +137,7 @@ struct fw_server {
     int root_fd, listen_fd, spare_fd, port;
     uv_poll_t *accept_poll;
     uv_timer_t *tick;
-    unsigned wsi_count; // connections known to lws
+    unsigned wsi_count;                       // connections known to lws
     unsigned closing_turns, after_last_turns; // of the loop, while closing
     bool closing;
     TAILQ_HEAD(, fw_conn) conns;

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #include "encode/encoder.h"
-#include "render/gpu.h"
+#include "render/render.h"
 
 enum { EXIT_USAGE = 2, GPUS_MAX = 32 };
 
@@ -17,9 +17,9 @@ int fw_list_gpus_main(int argc, char **argv)
         fprintf(stderr, "framewire %s takes no options\n", argv[0]);
         return EXIT_USAGE;
     }
-    struct fw_gpu_info list[GPUS_MAX];
+    struct fw_render_device list[GPUS_MAX];
     unsigned count = GPUS_MAX;
-    const enum fw_err err = fw_gpu_list(list, &count, fw_log_stderr(FW_LOG_WARN));
+    const enum fw_err err = fw_render_list_devices(list, &count, fw_log_stderr(FW_LOG_WARN));
     if (err) {
         fprintf(stderr, "framewire gpus: no Vulkan here (%s)\n", fw_err_name(err));
         return EXIT_FAILURE;

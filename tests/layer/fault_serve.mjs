@@ -77,8 +77,7 @@ async function lostOnce() {
     if (!checks.check(hit, 'its session says that it restarts', describe(a.viewer))) {
       return;
     }
-    const before = hit.frames;
-    const keys = hit.keys;
+    const { frames: before, keys } = hit.states.find((entry) => entry.state === 'restarting');
     checks.check(
       await until(() => hit.frames > before + 10, 5000),
       'its picture is back on the same page',

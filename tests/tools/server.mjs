@@ -205,7 +205,8 @@ export class Viewer {
       });
       this.media.on('message', (video, isBinary) => isBinary && this.#onVideo(video));
     } else if (message.type === 'state') {
-      this.states.push(message);
+      // With what had come until then, so that a test can tell before from after.
+      this.states.push({ ...message, frames: this.frames, keys: this.keys });
     } else if (message.type === 'error') {
       this.error = message.error;
     }

@@ -121,6 +121,7 @@ run_meson() {
     # `framewire:` keeps suites of the same name elsewhere out; the time-outs are the tests' own.
     CMOCKA_MESSAGE_OUTPUT=TAP meson test -C "$dir" --no-rebuild --logbase "$base" \
         --suite "framewire:$suite" --num-processes "${FW_TEST_JOBS:-2}" \
+        --timeout-multiplier "${FW_TEST_SLOW:-1}" ${FW_TEST_WRAPPER:+--wrapper "$FW_TEST_WRAPPER"} \
         >"$dir/meson-logs/$suite.out" 2>&1
     if [[ ! -s $log ]]; then
         tail -n 15 "$dir/meson-logs/$suite.out"
@@ -170,8 +171,8 @@ suite_soak() { run_script soak 7200 node tests/bench/soak.mjs; }
 suite_serve() {
     local script found=
     for script in tests/serve/*.sh; do
-        # Files that others source.
-        [[ -f $script && $script != */lib*.sh && $script != */common*.sh ]] || continue
+        # asan.sh belongs to suite_asan; lib*.sh are sourced by others.
+        [[ -f $script && $script != */lib*.sh && $script != */asan.sh ]] || continue
         found=1
         run_script "serve-$(basename "$script" .sh)" 300 bash "$script"
     done
@@ -189,17 +190,23 @@ sanitizer_env() {
 suite_asan() {
     built asan || return 0
     sanitizer_env
+    export FW_NO_DLCLOSE=$PWD/build-asan/no_dlclose.so
+    gcc -shared -fPIC -o "$FW_NO_DLCLOSE" tests/sanitize/no_dlclose.c ||
+        fail asan "no_dlclose.c does not build"
+    local FW_TEST_WRAPPER=$PWD/tests/sanitize/wrap.sh FW_TEST_SLOW=4
     run_meson build-asan unit
     FW_TEST_JOBS=1 run_meson build-asan loopback
     FW_BINARY=$PWD/build-asan/framewire FW_VALIDATION=0 \
         run_script asan-session 300 node tests/sanitize/session.mjs
+    [[ -f tests/serve/asan.sh ]] && FW_BINARY=$PWD/build-asan/framewire \
+        run_script asan-serve 600 bash tests/serve/asan.sh
     unset ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS
 }
 
 suite_tsan() {
     built tsan || return 0
     sanitizer_env
-    FW_TEST_JOBS=1 run_meson build-tsan tsan
+    FW_TEST_JOBS=1 FW_TEST_SLOW=4 run_meson build-tsan tsan
     unset ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS
 }
 

@@ -39,10 +39,11 @@ static bool get_color(const struct aiMaterial *m, const char *key, unsigned type
     return true;
 }
 
-static bool get_int(const struct aiMaterial *m, const char *key, int *out)
+static bool get_int(const struct aiMaterial *m, const char *key, unsigned type, unsigned index,
+                    int *out)
 {
     unsigned n = 1;
-    return !aiGetMaterialIntegerArray(m, key, 0, 0, out, &n) && n >= 1;
+    return !aiGetMaterialIntegerArray(m, key, type, index, out, &n) && n >= 1;
 }
 
 static const struct aiTexture *embedded(const struct aiScene *scene, const char *path)

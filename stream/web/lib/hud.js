@@ -28,6 +28,9 @@ const CODECS = [
   [/^avc1\./i, 'H.264'],
 ];
 
+/** @type {Record<string, string>} */
+const PATHS = { track: 'video track', copy: 'canvas, copied', draw: 'canvas, drawn' };
+
 /** @param {string} codec */
 export function codecName(codec) {
   const known = CODECS.find(([pattern]) => /** @type {RegExp} */ (pattern).test(codec));
@@ -75,7 +78,7 @@ export class Hud {
     this.set('age', f.ageMs === 0 ? 'current' : short(f.ageMs, 'ms'));
     this.set('input', short(f.inputMs, 'ms'));
     this.set('server', `${short(f.renderMs, '')}+ ${short(f.encodeMs, 'ms')}`);
-    this.set('present', f.present);
+    this.set('present', PATHS[f.present] ?? '–');
     this.plot();
   }
 

@@ -8,6 +8,7 @@ import {
   PROBE_WIDTH,
   probeStream,
 } from './probe-data.js';
+import { blueFaults } from './color.js';
 import { availablePaths, createPath } from './presenter.js';
 
 const DECODE_TIMEOUT_MS = 4000;
@@ -141,38 +142,55 @@ function fingerprint() {
   return `${navigator.userAgent}|${navigator.hardwareConcurrency}`;
 }
 
-/** @returns {PathName | null} */
-function remembered() {
+/**
+ * @typedef {{track: boolean, copy: boolean, draw: boolean}} Faults
+ * @typedef {{path: PathName, codecs: string[], faults: Faults}} Findings
+ */
+
+/**
+ * What was found out about this browser lately: saves a session page the probing.
+ * @returns {Findings | null}
+ */
+export function recall() {
   try {
     const stored = JSON.parse(localStorage.getItem(STORE) ?? 'null');
     const fresh = stored && Date.now() - stored.at < REMEMBER_MS && stored.key === fingerprint();
-    return fresh && availablePaths().includes(stored.path) ? stored.path : null;
+    const sound = fresh && availablePaths().includes(stored.path) && stored.codecs?.length > 0;
+    return sound && stored.faults ? stored : null;
   } catch {
     return null;
   }
 }
 
-/**
- * The path to begin with: forced, remembered from a measurement, or what is usually best.
- * @param {string} forced from ?present=
- * @returns {{path: PathName, how: 'forced' | 'remembered' | 'assumed'}}
- */
-export function firstPath(forced) {
-  const paths = availablePaths();
-  const wanted = paths.find((name) => name === forced);
-  if (wanted) return { path: wanted, how: 'forced' };
-  const known = remembered();
-  return known ? { path: known, how: 'remembered' } : { path: paths[0], how: 'assumed' };
+/** @param {Findings} findings */
+function remember(findings) {
+  try {
+    const stored = { ...findings, key: fingerprint(), at: Date.now() };
+    localStorage.setItem(STORE, JSON.stringify(stored));
+  } catch {
+    // private mode: found out anew next time
+  }
+}
+
+/** A browser whose decoder failed is looked at again. */
+export function forget() {
+  try {
+    localStorage.removeItem(STORE);
+  } catch {
+    // nothing kept, nothing to forget
+  }
 }
 
 /**
  * Times every path on a really decoded picture and remembers the best for this browser. Takes a few
  * dozen frames of the page: for quiet moments.
- * @param {VideoFrame} frame stays the caller's
+ * @param {Probe} probe stays the caller's
+ * @param {Faults} faults
  * @param {HTMLElement} parent where the trial elements go
  * @returns {Promise<{path: PathName, times: Record<string, number>} | null>} null = no clear answer
  */
-export async function measurePaths(frame, parent) {
+export async function measurePaths({ frame, codecs }, faults, parent) {
+  if (!frame) return null;
   const paths = availablePaths();
   /** @type {Record<string, number>} */
   const times = {};
@@ -188,18 +206,15 @@ export async function measurePaths(frame, parent) {
     times[name] - (name === 'track' ? TRACK_BONUS_MS : 0);
   const path = paths.reduce((a, b) => (cost(b) < cost(a) ? b : a));
   if (!Number.isFinite(times[path])) return null;
-  try {
-    localStorage.setItem(STORE, JSON.stringify({ key: fingerprint(), path, at: Date.now() }));
-  } catch {
-    // private mode: measured again next time
-  }
+  remember({ path, codecs, faults });
   return { path, times };
 }
 
-/** For pages that have nothing to show yet: measures unless that was done lately. */
-export async function measureOnce() {
-  if (remembered() || document.visibilityState === 'hidden') return;
+/** For pages that have nothing to show yet: finds out unless that was done lately. */
+export async function probeOnce() {
+  if (recall() || document.visibilityState === 'hidden') return;
   const probe = await probeDecoder();
-  if (probe.frame) await measurePaths(probe.frame, document.body);
-  probe.frame?.close();
+  if (!probe.frame) return;
+  await measurePaths(probe, await blueFaults(probe.frame), document.body);
+  probe.frame.close();
 }

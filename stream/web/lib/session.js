@@ -6,8 +6,8 @@ import { blueFaults } from './color.js';
 import { Connection } from './connection.js';
 import { Decoder } from './decoder.js';
 import { Input, pictureBox } from './input.js';
-import { Presenter } from './presenter.js';
-import { firstPath, measurePaths, probeDecoder } from './probe.js';
+import { Presenter, availablePaths } from './presenter.js';
+import { forget, measurePaths, probeDecoder, recall } from './probe.js';
 import { Stats } from './stats.js';
 import { Viewport } from './viewport.js';
 import { ACK_BATCH_MAX, Ack, Type, encodeAcks, encodeInput, nowUs } from './wire.js';
@@ -16,6 +16,7 @@ const MEASURE_AFTER_MS = 2500;
 
 /**
  * @typedef {import('./connection.js').LinkState} LinkState
+ * @typedef {import('./presenter.js').PathName} PathName
  * @typedef {'link' | 'server' | 'picture' | 'decoder' | 'info' | 'notice'} Change
  * @typedef {{state: string, code: string, message: string}} ServerState
  */
@@ -37,7 +38,7 @@ export class Session {
     this.info = { title: '', source: '', gpu: '', encoder: '', fps: 60 };
     this.notice = '';
     this.decoderTrouble = '';
-    /** @type {{path: import('./presenter.js').PathName | '', how: string, times: Record<string, number>}} */
+    /** @type {{path: PathName | '', how: string, times: Record<string, number>}} */
     this.choice = { path: '', how: '', times: {} };
     /** @type {string[]} */
     this.codecs = [];
@@ -74,36 +75,51 @@ export class Session {
     });
   }
 
-  /** Probes the decoder, then connects. Resolves false when this browser can't show the stream. */
+  /**
+   * Probes the decoder unless this browser is known, and connects. Resolves false when it can't show
+   * the stream.
+   */
   async start() {
+    const forced = availablePaths().find((name) => name === this.forced);
+    const known = recall();
+    this.decoder.setPaused(this.hidden);
+    if (known) {
+      this.codecs = known.codecs;
+      this.presenter.faults = known.faults;
+      this.connection.open();
+      this.show(forced ?? known.path, forced ? 'forced' : 'remembered');
+      return true;
+    }
     const probe = await probeDecoder();
-    if (!probe.supported) {
+    if (!probe.frame) {
       this.decoderTrouble = probe.reason;
       return false;
     }
     this.codecs = probe.codecs;
-    this.decoder.setPaused(this.hidden);
     this.connection.open();
-    if (probe.frame) this.presenter.faults = await blueFaults(probe.frame);
-    const first = firstPath(this.forced);
-    this.choice = { ...first, times: {} };
-    this.presenter.use(first.path);
-    if (this.choice.how === 'assumed' && probe.frame) this.measureLater(probe.frame);
-    else probe.frame?.close();
+    const faults = (this.presenter.faults = await blueFaults(probe.frame));
+    this.show(forced ?? availablePaths()[0], forced ? 'forced' : 'assumed');
+    if (forced) probe.frame.close();
+    else this.measureLater(probe, faults);
     return true;
+  }
+
+  /** @param {PathName} path @param {string} how @param {Record<string, number>} [times] */
+  show(path, how, times = {}) {
+    this.choice = { path, how, times };
+    this.presenter.use(path);
   }
 
   /**
    * Nobody has measured this browser yet: done when the first pictures are through.
-   * @param {VideoFrame} frame is taken over
+   * @param {import('./probe.js').Probe} probe its frame is taken over
+   * @param {import('./probe.js').Faults} faults
    */
-  measureLater(frame) {
+  measureLater(probe, faults) {
     setTimeout(async () => {
-      const measured = this.ended ? null : await measurePaths(frame, this.stage);
-      frame.close();
-      if (!measured || this.ended) return;
-      this.choice = { ...measured, how: 'measured' };
-      this.presenter.use(measured.path);
+      const measured = this.ended ? null : await measurePaths(probe, faults, this.stage);
+      probe.frame?.close();
+      if (measured && !this.ended) this.show(measured.path, 'measured', measured.times);
     }, MEASURE_AFTER_MS);
   }
 
@@ -138,6 +154,7 @@ export class Session {
       unsupported: (codec, width, height) => this.onUnsupported(codec, width, height),
       trouble: () => {
         this.stats.decoderErrors++;
+        if (this.stats.decoded === 0) forget(); // what was remembered may no longer hold
       },
     };
   }
@@ -218,6 +235,7 @@ export class Session {
         `This browser can't decode ${width} × ${height}: the picture is smaller and scaled.`,
       );
     } else {
+      forget();
       this.decoderTrouble = `${codec} at ${width} × ${height}`;
       this.changed('decoder');
     }

@@ -3,7 +3,7 @@
 
 import { ApiError, closeSession, createSession, listSessions, listSources } from './api.js';
 import { askToken, serverToken, setServerToken, setSessionToken } from './auth.js';
-import { measureOnce } from './probe.js';
+import { probeOnce } from './probe.js';
 import { clampSize } from './viewport.js';
 
 const POLL_MS = 3000;
@@ -303,7 +303,7 @@ async function start() {
   }
   document.body.classList.add('ready');
   // The quiet moment to learn how this browser shows pictures best.
-  if (window.isSecureContext) setTimeout(() => void measureOnce(), MEASURE_AFTER_MS);
+  if (window.isSecureContext) setTimeout(() => void probeOnce(), MEASURE_AFTER_MS);
   await refreshSessions();
   setInterval(() => document.visibilityState === 'visible' && void refreshSessions(), POLL_MS);
 }

@@ -17,107 +17,10 @@
 
 #include "base/clock.h"
 #include "session/api.h"
+#include "tests/unit/session/fake_manager.h"
 
 #define ALICE "alice-alice-alice"
 #define BOB   "bob-bob-bob-bob-bob"
-
-// ---- a manager without processes
-
-enum { ROOM = 4 };
-
-struct fake {
-    struct {
-        char id[FW_SESSION_ID_SIZE];
-        struct fw_access access;
-        struct fw_session_request request;
-        bool used;
-    } session[ROOM];
-    unsigned made;
-    bool draining;
-};
-
-static void fake_view(struct fake *f, int i, struct fw_session_view *v)
-{
-    *v = (struct fw_session_view){ .id = f->session[i].id,
-                                   .source = "scene",
-                                   .title = "t",
-                                   .state = "running",
-                                   .code = "",
-                                   .message = "",
-                                   .gpu = "g",
-                                   .encoder = "x264",
-                                   .args = f->session[i].request.shown,
-                                   .arg_count = f->session[i].request.arg_count,
-                                   .width = f->session[i].request.width,
-                                   .height = f->session[i].request.height,
-                                   .fps = f->session[i].request.fps,
-                                   .pid = 42,
-                                   .created = 86400,
-                                   .access = &f->session[i].access };
-}
-
-static enum fw_err fake_create(void *user, const struct fw_session_request *r, const char **id)
-{
-    struct fake *f = user;
-    if (f->draining)
-        return FW_ERR_CLOSED;
-    for (int i = 0; i < ROOM; i++) {
-        if (f->session[i].used)
-            continue;
-        f->session[i].used = true;
-        f->session[i].request = *r;
-        snprintf(f->session[i].id, sizeof(f->session[i].id), "id%u", f->made++);
-        *id = f->session[i].id;
-        return fw_access_init(&f->session[i].access, r->owner, 0);
-    }
-    return FW_ERR_AGAIN;
-}
-
-static bool fake_get(void *user, const char *id, struct fw_session_view *v)
-{
-    struct fake *f = user;
-    for (int i = 0; i < ROOM; i++) {
-        if (!f->session[i].used || strcmp(f->session[i].id, id) != 0)
-            continue;
-        fake_view(f, i, v);
-        return true;
-    }
-    return false;
-}
-
-static bool fake_at(void *user, unsigned index, struct fw_session_view *v)
-{
-    struct fake *f = user;
-    for (int i = 0; i < ROOM; i++) {
-        if (!f->session[i].used || index-- != 0)
-            continue;
-        fake_view(f, i, v);
-        return true;
-    }
-    return false;
-}
-
-static void fake_end(void *user, const char *id)
-{
-    struct fake *f = user;
-    for (int i = 0; i < ROOM; i++)
-        if (f->session[i].used && strcmp(f->session[i].id, id) == 0)
-            f->session[i].used = false;
-}
-
-static void fake_node(void *user, struct fw_node_view *node)
-{
-    const struct fake *f = user;
-    *node = (struct fw_node_view){ .ready = !f->draining,
-                                   .reason = f->draining ? "draining" : "",
-                                   .gpu = "g",
-                                   .encoder = "x264",
-                                   .max_sessions = ROOM };
-}
-
-static const struct fw_api_ops ops = {
-    .create = fake_create, .get = fake_get, .at = fake_at, .end = fake_end, .node = fake_node
-};
 
 // ---- fixture
 
@@ -149,7 +52,7 @@ static void start(bool with_tokens)
         fw_tokens_load(&tokens, with_tokens ? path : NULL, NULL, message, sizeof(message)), FW_OK);
     fake = (struct fake){ 0 };
     now = 0;
-    assert_int_equal(fw_api_create(&api, &(struct fw_api_params){ .ops = &ops,
+    assert_int_equal(fw_api_create(&api, &(struct fw_api_params){ .ops = &fake_ops,
                                                                   .user = &fake,
                                                                   .tokens = tokens,
                                                                   .models = models }),
@@ -427,7 +330,7 @@ static void test_methods(void **state)
 static void test_seats(void **state)
 {
     (void)state;
-    for (int i = 0; i < ROOM; i++)
+    for (int i = 0; i < FAKE_ROOM; i++)
         make("");
     assert_int_equal(ask("", "POST", "/api/v1/sessions", "{\"source\":\"testcard\"}"), 503);
     assert_string_equal(error_code(), "max_sessions");

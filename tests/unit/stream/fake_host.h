@@ -24,8 +24,8 @@ struct host {
     int port;
     bool tls;
     bool server_first; // host_stop: the server ends before its channel
-    char dir[64];    // temporary: web files and the certificate
-    char cert[4200]; // "" = plain
+    char dir[64];      // temporary: web files and the certificate
+    char cert[4200];   // "" = plain
     pthread_mutex_t lock;
     pthread_cond_t done;
     // --- protected by lock

@@ -1,0 +1,277 @@
+// SPDX-License-Identifier: MIT
+#include "render/source/scene/env.h"
+
+#include <cglm/cglm.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct soft_box {
+    float dir[3];         // towards it; need not be unit
+    float half_u, half_v; // half size as tangents, across and along
+    float edge;           // softness of its rim
+    float color[3];
+};
+
+static const struct soft_box boxes[] = {
+    { { -0.55f, 0.75f, 0.60f }, 0.55f, 0.40f, 0.10f, { 7.5f, 7.2f, 6.8f } },  // key, warm white
+    { { 0.95f, 0.25f, 0.25f }, 0.16f, 0.80f, 0.08f, { 3.0f, 3.5f, 4.3f } },   // strip, cool
+    { { -0.95f, 0.20f, -0.45f }, 0.20f, 0.70f, 0.10f, { 2.6f, 2.4f, 2.2f } }, // rim from behind
+    { { 0.45f, 0.55f, -0.90f }, 0.55f, 0.22f, 0.10f, { 3.6f, 3.8f, 4.2f } },  // back light
+    { { 0.05f, 1.00f, -0.05f }, 0.45f, 0.45f, 0.25f, { 2.2f, 2.3f, 2.4f } },  // from the ceiling
+};
+
+static float smooth(float edge0, float edge1, float x)
+{
+    float t = (x - edge0) / (edge1 - edge0);
+    t = t < 0 ? 0 : t > 1 ? 1 : t;
+    return t * t * (3 - 2 * t);
+}
+
+void fw_env_radiance(const float dir[3], float out[3])
+{
+    // A dim room: bluish above, warm bounce from the floor.
+    float up = dir[1];
+    float sky = smooth(-0.25f, 0.9f, up), floor_bounce = smooth(0.15f, -0.9f, up);
+    const float wall[3] = { 0.34f, 0.34f, 0.35f }, top[3] = { 0.56f, 0.60f, 0.66f };
+    const float ground[3] = { 0.27f, 0.25f, 0.23f };
+    for (int k = 0; k < 3; k++) {
+        out[k] = wall[k] + (top[k] - wall[k]) * sky;
+        out[k] += (ground[k] - out[k]) * floor_bounce;
+    }
+    for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+        const struct soft_box *b = &boxes[i];
+        vec3 w, u, v;
+        glm_vec3_normalize_to((float *)b->dir, w);
+        float facing = glm_vec3_dot(w, (float *)dir);
+        if (facing <= 0.05f)
+            continue;
+        glm_vec3_cross(fabsf(w[1]) > 0.9f ? (vec3){ 1, 0, 0 } : (vec3){ 0, 1, 0 }, w, u);
+        glm_vec3_normalize(u);
+        glm_vec3_cross(w, u, v);
+        float x = fabsf(glm_vec3_dot(u, (float *)dir)) / facing;
+        float y = fabsf(glm_vec3_dot(v, (float *)dir)) / facing;
+        float on = smooth(b->half_u + b->edge, b->half_u - b->edge, x) *
+                   smooth(b->half_v + b->edge, b->half_v - b->edge, y);
+        for (int k = 0; k < 3; k++)
+            out[k] += b->color[k] * on;
+    }
+}
+
+// Vulkan's cube faces: +X -X +Y -Y +Z -Z; s, t in -1..1.
+static void face_direction(unsigned face, float s, float t, vec3 out)
+{
+    switch (face) {
+    case 0: glm_vec3_copy((vec3){ 1, -t, -s }, out); break;
+    case 1: glm_vec3_copy((vec3){ -1, -t, s }, out); break;
+    case 2: glm_vec3_copy((vec3){ s, 1, t }, out); break;
+    case 3: glm_vec3_copy((vec3){ s, -1, -t }, out); break;
+    case 4: glm_vec3_copy((vec3){ s, -t, 1 }, out); break;
+    default: glm_vec3_copy((vec3){ -s, -t, -1 }, out); break;
+    }
+    glm_vec3_normalize(out);
+}
+
+static void sh_basis(const float d[3], float out[9])
+{
+    out[0] = 0.282095f;
+    out[1] = 0.488603f * d[1];
+    out[2] = 0.488603f * d[2];
+    out[3] = 0.488603f * d[0];
+    out[4] = 1.092548f * d[0] * d[1];
+    out[5] = 1.092548f * d[1] * d[2];
+    out[6] = 0.315392f * (3 * d[2] * d[2] - 1);
+    out[7] = 1.092548f * d[0] * d[2];
+    out[8] = 0.546274f * (d[0] * d[0] - d[1] * d[1]);
+}
+
+void fw_env_sh(float sh[9][4])
+{
+    enum { SIDE = 24 };
+    // Cosine lobe / pi per band, and the basis constants once more for the evaluation.
+    static const float band[9] = { 1,     2 / 3.0f, 2 / 3.0f, 2 / 3.0f, 0.25f,
+                                   0.25f, 0.25f,    0.25f,    0.25f };
+    static const float basis[9] = { 0.282095f, 0.488603f, 0.488603f, 0.488603f, 1.092548f,
+                                    1.092548f, 0.315392f, 1.092548f, 0.546274f };
+    memset(sh, 0, sizeof(float) * 9 * 4);
+    for (unsigned face = 0; face < 6; face++) {
+        for (int i = 0; i < SIDE * SIDE; i++) {
+            float s = ((float)(i % SIDE) + 0.5f) / SIDE * 2 - 1;
+            float t = ((float)(i / SIDE) + 0.5f) / SIDE * 2 - 1;
+            float solid = 4.0f / (SIDE * SIDE) / powf(1 + s * s + t * t, 1.5f);
+            vec3 dir;
+            float color[3], y[9];
+            face_direction(face, s, t, dir);
+            fw_env_radiance(dir, color);
+            sh_basis(dir, y);
+            for (int b = 0; b < 9; b++)
+                for (int k = 0; k < 3; k++)
+                    sh[b][k] += color[k] * y[b] * solid;
+        }
+    }
+    for (int b = 0; b < 9; b++)
+        for (int k = 0; k < 3; k++)
+            sh[b][k] *= band[b] * basis[b];
+}
+
+static uint16_t half_of(float v)
+{
+    // Positive and below 65504 here; denormals are lost, nobody sees them.
+    uint32_t bits;
+    v = v > 60000 ? 60000 : v;
+    memcpy(&bits, &v, sizeof(bits));
+    int exponent = (int)(bits >> 23 & 255) - 112;
+    if (exponent <= 0)
+        return 0;
+    return (uint16_t)(((uint32_t)exponent << 10 | (bits >> 13 & 1023)) + (bits >> 12 & 1));
+}
+
+// What a surface of `roughness` facing `n` reflects to a viewer straight above it (GGX, the usual
+// split-sum assumption).
+static void reflect_rough(const vec3 n, float roughness, unsigned samples, float out[3])
+{
+    vec3 tangent, across;
+    glm_vec3_cross(fabsf(n[1]) < 0.9f ? (vec3){ 0, 1, 0 } : (vec3){ 1, 0, 0 }, (float *)n, tangent);
+    glm_vec3_normalize(tangent);
+    glm_vec3_cross((float *)n, tangent, across);
+    float a2 = roughness * roughness * roughness * roughness, weight = 0;
+    out[0] = out[1] = out[2] = 0;
+    for (unsigned i = 0; i < samples; i++) {
+        float u = ((float)i + 0.5f) / (float)samples;
+        float phi = (float)i * 2.3999632f; // golden angle
+        float cos2 = (1 - u) / (1 + (a2 - 1) * u);
+        float c = sqrtf(cos2), s = sqrtf(1 - cos2);
+        // The half vector mirrored: l = 2 (n.h) h - n
+        float lz = 2 * cos2 - 1, lr = 2 * c * s;
+        if (lz <= 0)
+            continue;
+        vec3 l;
+        glm_vec3_scale((float *)n, lz, l);
+        glm_vec3_muladds(tangent, lr * cosf(phi), l);
+        glm_vec3_muladds(across, lr * sinf(phi), l);
+        float color[3];
+        fw_env_radiance(l, color);
+        for (int k = 0; k < 3; k++)
+            out[k] += color[k] * lz;
+        weight += lz;
+    }
+    for (int k = 0; k < 3; k++)
+        out[k] /= weight > 0 ? weight : 1;
+}
+
+uint16_t *fw_env_cube(size_t *bytes)
+{
+    size_t texels = 0;
+    for (unsigned m = 0; m < FW_ENV_MIPS; m++)
+        texels += (size_t)6 * (FW_ENV_SIDE >> m) * (FW_ENV_SIDE >> m);
+    *bytes = texels * 8;
+    uint16_t *cube = malloc(*bytes), *out = cube;
+    if (!cube)
+        return NULL;
+    for (unsigned m = 0; m < FW_ENV_MIPS; m++) {
+        unsigned side = FW_ENV_SIDE >> m;
+        float roughness = (float)m / (FW_ENV_MIPS - 1);
+        for (unsigned i = 0; i < 6 * side * side; i++, out += 4) {
+            float s = ((float)(i % side) + 0.5f) / (float)side * 2 - 1;
+            float t = ((float)(i / side % side) + 0.5f) / (float)side * 2 - 1;
+            vec3 dir;
+            float color[3];
+            face_direction(i / (side * side), s, t, dir);
+            if (m == 0)
+                fw_env_radiance(dir, color);
+            else
+                reflect_rough(dir, roughness, 16u << m, color);
+            for (int k = 0; k < 3; k++)
+                out[k] = half_of(color[k]);
+            out[3] = 0x3c00;
+        }
+    }
+    return cube;
+}
+
+static void blur(float *map, float *scratch, int radius)
+{
+    enum { N = FW_SHADOW_SIDE };
+    for (int pass = 0; pass < 4; pass++) { // twice along each axis: nearly a Gaussian
+        int step = pass & 1 ? N : 1, row = pass & 1 ? 1 : N;
+        for (int y = 0; y < N; y++) {
+            for (int x = 0; x < N; x++) {
+                float sum = 0;
+                for (int k = -radius; k <= radius; k++)
+                    if (x + k >= 0 && x + k < N)
+                        sum += map[y * row + (x + k) * step];
+                scratch[y * row + x * step] = sum / (float)(2 * radius + 1);
+            }
+        }
+        memcpy(map, scratch, sizeof(*map) * N * N);
+    }
+}
+
+// Marks what one triangle covers, darker the nearer it is to the ground.
+static void splat(const struct fw_scene_shadow *shadow, float p[3][3], float height,
+                  float *near_map, float *far_map)
+{
+    enum { N = FW_SHADOW_SIDE };
+    float scale = N / (2 * shadow->half), longest = 0;
+    for (int e = 0; e < 3; e++) {
+        const float *a = p[e], *b = p[(e + 1) % 3];
+        longest = fmaxf(longest, hypotf(b[0] - a[0], b[2] - a[2]) * scale);
+    }
+    int steps = longest < 1 ? 1 : longest > 4 * N ? 4 * N : (int)(longest * 1.5f) + 1;
+    for (int i = 0; i <= steps; i++) {
+        for (int j = 0; j <= steps - i; j++) {
+            float u = (float)i / (float)steps, v = (float)j / (float)steps, w = 1 - u - v, at[3];
+            for (int k = 0; k < 3; k++)
+                at[k] = p[0][k] * w + p[1][k] * u + p[2][k] * v;
+            int x = (int)((at[0] - shadow->centre[0] + shadow->half) * scale);
+            int y = (int)((at[2] - shadow->centre[2] + shadow->half) * scale);
+            if (x < 0 || y < 0 || x >= N || y >= N)
+                continue;
+            float h = (at[1] - shadow->centre[1]) / height;
+            float *n = &near_map[y * N + x], *f = &far_map[y * N + x];
+            *n = fmaxf(*n, expf(-h * 14));
+            *f = fmaxf(*f, expf(-h * 2.2f));
+        }
+    }
+}
+
+void fw_scene_shadow_bake(const struct fw_scene_model *model, struct fw_scene_shadow *shadow)
+{
+    enum { N = FW_SHADOW_SIDE };
+    memset(shadow, 0, sizeof(*shadow));
+    float width = fmaxf(model->max[0] - model->min[0], model->max[2] - model->min[2]);
+    float height = fmaxf(fmaxf(model->max[1] - model->min[1], width * 0.3f), 1e-12f);
+    shadow->half = fmaxf(width, height * 0.4f) * 0.85f;
+    shadow->centre[0] = (model->min[0] + model->max[0]) / 2;
+    shadow->centre[1] = model->min[1];
+    shadow->centre[2] = (model->min[2] + model->max[2]) / 2;
+    float *maps = calloc((size_t)3 * N * N, sizeof(*maps));
+    if (!maps)
+        return;
+    // A sample of the triangles is enough for something this soft.
+    uint64_t stride = model->triangles / 200000 + 1;
+    for (uint32_t i = 0; i < model->item_count; i++) {
+        const struct fw_scene_mesh *mesh = &model->meshes[model->items[i].mesh];
+        mat4 world;
+        memcpy(world, model->items[i].world, sizeof(world));
+        for (uint64_t t = 0; t + 2 < mesh->index_count; t += 3 * stride) {
+            float p[3][3];
+            for (int k = 0; k < 3; k++) {
+                uint32_t index = model->indices[mesh->first_index + t + (uint64_t)k];
+                glm_mat4_mulv3(world, model->vertices[index].position, 1, p[k]);
+            }
+            splat(shadow, p, height, maps, maps + N * N);
+        }
+    }
+    blur(maps, maps + 2 * N * N, 2);
+    blur(maps + N * N, maps + 2 * N * N, 7);
+    for (int i = 0; i < N * N; i++) {
+        // Nothing may touch the rim of the square: it would show.
+        float x = fabsf((float)(i % N) - N / 2.0f) / (N / 2.0f);
+        float y = fabsf((float)(i / N) - N / 2.0f) / (N / 2.0f);
+        float rim = smooth(1, 0.75f, x) * smooth(1, 0.75f, y);
+        float dark = 1 - (1 - 0.55f * maps[i]) * (1 - 0.6f * maps[N * N + i]);
+        shadow->texels[i] = (uint8_t)lrintf(fminf(dark, 1) * rim * 255);
+    }
+    free(maps);
+}

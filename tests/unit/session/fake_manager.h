@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: MIT
+// A manager without processes: it only remembers. `user` of the operations is a struct fake.
+#pragma once
+
+#include "session/api.h"
+
+enum { FAKE_ROOM = 4 };
+
+struct fake {
+    struct {
+        char id[FW_SESSION_ID_SIZE];
+        struct fw_access access;
+        struct fw_session_request request;
+        bool used;
+    } session[FAKE_ROOM];
+    unsigned made;
+    bool draining;
+};
+
+extern const struct fw_api_ops fake_ops;
