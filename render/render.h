@@ -62,9 +62,9 @@ void fw_render_input(struct fw_render *render, const struct fw_input_event *even
 enum fw_err fw_render_resize(struct fw_render *render, int width, int height);
 bool fw_render_wants_frame(struct fw_render *render, int64_t now_ns, int64_t *next_ns,
                            bool *animating);
-// Draws one frame and waits for it, bounded to 2 s. On FW_OK `*frame` is a reference the caller
-// owns (NV12, `id` set, times.begun…converted set). FW_ERR_AGAIN: no free slot (3 slots; the
-// encoder holds them); FW_ERR_DEVICE_LOST, FW_ERR_TIMEOUT: end the worker.
+// Draws one frame and waits for it, bounded to 2 s (8 s on a CPU device). On FW_OK `*frame` is a
+// reference the caller owns (NV12, `id` set, times.begun…converted set). FW_ERR_AGAIN: no free slot
+// (3 slots; the encoder holds them); FW_ERR_DEVICE_LOST, FW_ERR_TIMEOUT: end the worker.
 enum fw_err fw_render_frame(struct fw_render *render, uint64_t frame_id, int64_t now_ns,
                             struct fw_frame **frame);
 

@@ -5,7 +5,12 @@
 #include "render/gpu_priv.h"
 #include "render/render_priv.h"
 
-static const uint64_t frame_timeout_ns = 2000000000;
+// A CPU device shares its cores with all else and compiles shaders at first use: what hangs a GPU
+// is only a busy machine there.
+static uint64_t frame_timeout_ns(const struct fw_gpu *gpu)
+{
+    return (gpu->is_cpu ? 8 : 2) * UINT64_C(1000000000);
+}
 
 enum fw_err fw_render_init_frames(struct fw_render *r)
 {
@@ -151,8 +156,9 @@ static enum fw_err wait(struct fw_render *r)
         .pSemaphores = &r->timeline,
         .pValues = &r->timeline_value,
     };
-    const enum fw_err err = fw_gpu_check(
-        r->gpu, vkWaitSemaphores(r->gpu->device, &info, frame_timeout_ns), "vkWaitSemaphores");
+    const enum fw_err err =
+        fw_gpu_check(r->gpu, vkWaitSemaphores(r->gpu->device, &info, frame_timeout_ns(r->gpu)),
+                     "vkWaitSemaphores");
     if (err == FW_ERR_TIMEOUT) {
         fw_gpu_hang(r->gpu);
     }
@@ -170,7 +176,7 @@ static void read_queries(struct fw_render *r, struct fw_frame_times *times)
     for (int i = 0; i < FW_PASS_COUNT; i++) {
         const double ns = (double)(ticks[i + 1] - ticks[i]) * r->gpu->timestamp_ns;
         // Counters may wrap; a pass of more than a frame's bound is no measurement.
-        if (ticks[i + 1] >= ticks[i] && ns < (double)frame_timeout_ns) {
+        if (ticks[i + 1] >= ticks[i] && ns < (double)frame_timeout_ns(r->gpu)) {
             times->pass_us[i] = (uint32_t)(ns / 1000.0 + 0.5);
         }
     }

@@ -14,7 +14,7 @@ enum {
     TICK_MS = 250,
     BOOT_MAX_S = 20,   // spawned → WARM
     QUIET_LOAD_S = 30, // START → READY without a word of progress
-    QUIET_MAX_S = 6,   // READY without a beacon
+    QUIET_MAX_S = 12,  // READY without a beacon; above the worker's own bound of a frame
     STOP_MAX_S = 2,
     BOOT_DOUBLINGS = 8,    // 250 ms to 32 s between workers that do not get warm
     REFILL_WAIT_MS = 1000, // a starting session has the cores to itself

@@ -13,7 +13,7 @@
 #include "base/clock.h"
 #include "session/pipeline_impl.h"
 
-static const int64_t frame_limit_ns = 5 * (int64_t)FW_NS_PER_S;
+static const int64_t frame_limit_ns = 10 * (int64_t)FW_NS_PER_S;
 // A front that does not empty its ring is not asked again at once.
 static const int64_t stall_pause_ns = 100 * (int64_t)FW_NS_PER_MS;
 
@@ -48,7 +48,7 @@ enum fw_err fw_pipeline_create(struct fw_pipeline **pipeline,
         goto error;
     }
     start_warm_up(p);
-    fw_watchdog_arm(params->watchdog, FW_WATCH_SESSION, 2 * frame_limit_ns);
+    fw_watchdog_arm(params->watchdog, FW_WATCH_SESSION, frame_limit_ns);
     err = fw_render_create(&p->render, &params->render);
     fw_watchdog_disarm(params->watchdog, FW_WATCH_SESSION);
     if (err) {

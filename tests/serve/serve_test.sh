@@ -213,7 +213,7 @@ test_workers() {
     is 'the other session keeps its worker' "$(session_field "$b" workerPid)" "$pid_b"
     is 'the restart is counted' "$(session_field "$a" restarts)" 1
     kill -STOP "$pid_b"
-    if took=$(until_true 9000 new_worker "$b" "$pid_b"); then
+    if took=$(until_true 15000 new_worker "$b" "$pid_b"); then
         ok "hung worker: replaced ($took ms)"
     else
         bad 'hung worker' "$(request GET "/api/v1/sessions/$b")"

@@ -116,7 +116,8 @@ built() {
 run_meson() {
     local dir=$1 suite=$2 base log line
     base=log-$suite
-    log=$dir/meson-logs/$base.json
+    # meson adds the wrapper's name to that of the log
+    log=$dir/meson-logs/$base${FW_TEST_WRAPPER:+-$(basename "$FW_TEST_WRAPPER")}.json
     rm -f "$log"
     # `framewire:` keeps suites of the same name elsewhere out; the time-outs are the tests' own.
     CMOCKA_MESSAGE_OUTPUT=TAP meson test -C "$dir" --no-rebuild --logbase "$base" \
