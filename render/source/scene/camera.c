@@ -32,11 +32,35 @@ static float aspect_of(const struct fw_camera *camera)
     return (float)camera->width / (float)(camera->height > 0 ? camera->height : 1);
 }
 
+// Right and up of the picture in world space.
+static void picture_axes(const struct fw_camera_pose *pose, vec3 right, vec3 up)
+{
+    float sy = sinf(pose->yaw), cy = cosf(pose->yaw);
+    float sp = sinf(pose->pitch), cp = cosf(pose->pitch);
+    glm_vec3_copy((vec3){ cy, 0, -sy }, right);
+    glm_vec3_copy((vec3){ -sp * sy, cp, -sp * cy }, up);
+}
+
+// The nearest distance from which the box fits, seen from home. Corners count as they stand; a
+// turntable sweeps an ellipse, which counts all round.
 static float framing_distance(const struct fw_camera *camera)
 {
-    float half = FOV / 2;
-    float across = atanf(tanf(half) * aspect_of(camera));
-    return camera->radius / sinf(across < half ? across : half) * 0.97f;
+    float tall = tanf(FOV / 2), wide = tall * aspect_of(camera), most = 0;
+    vec3 right, up, back;
+    picture_axes(&camera->home, right, up);
+    glm_vec3_cross(right, up, back);
+    for (int i = 0; i < 48; i++) {
+        float a = (float)(i >> 1) * (2 * GLM_PIf / 16), y = i & 1 ? 1 : -1;
+        vec3 p = { cosf(a) * camera->half[0], y * camera->half[1], sinf(a) * camera->half[2] };
+        if (i >= 32) { // the corners, each twice
+            p[0] = i & 2 ? camera->half[0] : -camera->half[0];
+            p[2] = i & 4 ? camera->half[2] : -camera->half[2];
+        }
+        float depth = glm_vec3_dot(p, back);
+        most = fmaxf(most, fabsf(glm_vec3_dot(p, right)) / wide + depth);
+        most = fmaxf(most, fabsf(glm_vec3_dot(p, up)) / tall + depth);
+    }
+    return fmaxf(most * 1.12f, camera->radius * 0.1f);
 }
 
 static void limit(const struct fw_camera *camera, struct fw_camera_pose *pose)
@@ -58,11 +82,12 @@ void fw_camera_init(struct fw_camera *camera, const float min[3], const float ma
         if (!isfinite(low) || !isfinite(high) || high < low)
             low = high = 0;
         camera->centre[i] = low + (high - low) / 2;
+        camera->half[i] = (high - low) / 2;
         sum += (high - low) * (high - low);
     }
     camera->radius = sqrtf(sum) / 2;
     if (!isfinite(camera->radius) || camera->radius < 1e-12f)
-        camera->radius = 1;
+        camera->radius = camera->half[0] = camera->half[1] = camera->half[2] = 1;
     camera->home.yaw = HOME_YAW;
     camera->home.pitch = HOME_PITCH;
     memcpy(camera->home.target, camera->centre, sizeof(camera->centre));
@@ -82,15 +107,6 @@ void fw_camera_resize(struct fw_camera *camera, int width, int height)
     camera->goal.distance *= factor;
     camera->shown.distance *= factor;
     camera->dirty = true;
-}
-
-// Right and up of the picture in world space.
-static void picture_axes(const struct fw_camera_pose *pose, vec3 right, vec3 up)
-{
-    float sy = sinf(pose->yaw), cy = cosf(pose->yaw);
-    float sp = sinf(pose->pitch), cp = cosf(pose->pitch);
-    glm_vec3_copy((vec3){ cy, 0, -sy }, right);
-    glm_vec3_copy((vec3){ -sp * sy, cp, -sp * cy }, up);
 }
 
 static void pose_pan(struct fw_camera_pose *pose, float dx, float dy)

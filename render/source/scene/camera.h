@@ -34,6 +34,7 @@ struct fw_camera_pose {
 struct fw_camera {
     struct fw_camera_pose home, goal, shown;
     vec3 centre;     // of the model
+    float half[3];   // half its box
     float radius;    // of the sphere around the model
     float turn;      // radians the turntable has turned the model about Y
     bool turntable;  // turning

@@ -11,7 +11,7 @@ static void fill_block(const struct fw_draw *draw, const struct fw_draw_frame *f
 {
     *out = (struct fw_draw_frame_block){
         .light = { -0.46f, 0.70f, 0.54f, 0 },
-        .light_color = { 1.9f, 1.84f, 1.74f, 0 },
+        .light_color = { 1.20f, 1.15f, 1.08f, 0 },
         .ground_turn = { cosf(f->turn), sinf(f->turn), f->grid ? 1.0f : 0.0f, 0 },
     };
     mat4 both;

@@ -14,7 +14,7 @@ struct soft_box {
 };
 
 static const struct soft_box boxes[] = {
-    { { -0.55f, 0.75f, 0.60f }, 0.55f, 0.40f, 0.10f, { 7.5f, 7.2f, 6.8f } },  // key, warm white
+    { { -0.55f, 0.75f, 0.60f }, 0.55f, 0.40f, 0.10f, { 6.0f, 5.8f, 5.4f } },  // key, warm white
     { { 0.95f, 0.25f, 0.25f }, 0.16f, 0.80f, 0.08f, { 3.0f, 3.5f, 4.3f } },   // strip, cool
     { { -0.95f, 0.20f, -0.45f }, 0.20f, 0.70f, 0.10f, { 2.6f, 2.4f, 2.2f } }, // rim from behind
     { { 0.45f, 0.55f, -0.90f }, 0.55f, 0.22f, 0.10f, { 3.6f, 3.8f, 4.2f } },  // back light
@@ -243,7 +243,8 @@ void fw_scene_shadow_bake(const struct fw_scene_model *model, struct fw_scene_sh
     float height = fmaxf(fmaxf(model->max[1] - model->min[1], width * 0.3f), 1e-12f);
     shadow->half = fmaxf(width, height * 0.4f) * 0.85f;
     shadow->centre[0] = (model->min[0] + model->max[0]) / 2;
-    shadow->centre[1] = model->min[1];
+    // A little below, so that a flat model does not lie in the ground.
+    shadow->centre[1] = model->min[1] - 0.003f * fmaxf(width, height);
     shadow->centre[2] = (model->min[2] + model->max[2]) / 2;
     float *maps = calloc((size_t)3 * N * N, sizeof(*maps));
     if (!maps)

@@ -106,7 +106,14 @@ static enum fw_err load(struct scene *s, const struct fw_source_params *params,
     int64_t loaded = fw_now_ns();
     if (params->progress)
         params->progress(params->progress_user, 80, "upload");
-    fw_camera_init(&s->camera, model->min, model->max, params->width, params->height);
+    float low[3], high[3];
+    for (int k = 0; k < 3; k++) {
+        // The built-in scene is round: nothing stands in the corners of its box.
+        float trim = !path && k != 1 ? (model->max[k] - model->min[k]) * 0.13f : 0;
+        low[k] = model->min[k] + trim;
+        high[k] = model->max[k] - trim;
+    }
+    fw_camera_init(&s->camera, low, high, params->width, params->height);
     s->camera.turntable = orbit < 0 ? !path : orbit == 1;
     VkFormat format =
         params->tone_mapped ? VK_FORMAT_R8G8B8A8_UNORM : VK_FORMAT_R16G16B16A16_SFLOAT;

@@ -297,7 +297,8 @@ export default {
   },
 
   'a still scene sends nothing; input on it is answered at once': async () => {
-    const { page } = await opened({ source: 'scene' });
+    const { folder, model } = await models();
+    const { page } = await opened({ source: 'scene', args: { model }, models: folder });
     await until(
       'the scene to come to rest',
       async () => {
