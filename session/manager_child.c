@@ -62,7 +62,10 @@ static void on_poll(uv_poll_t *poll, int status, int events)
 {
     struct child *c = poll->data;
     if (status < 0) {
-        fw_child_kill(c);
+        // A worker that dies with messages unread resets the socket, and libuv stops the poll: its
+        // last words may still lie there, and its end is told by SIGCHLD.
+        fw_child_readable(c);
+        fw_child_hung_up(c);
         return;
     }
     if (events & UV_WRITABLE)
