@@ -23,5 +23,5 @@ FW_PACKAGES_TEST=(
     clang-14 libclang-rt-14-dev clang-format-14
     chromium firefox-esr fonts-dejavu-core xvfb
     nodejs:node npm:npm
-    curl iproute2 procps git
+    ffmpeg:ffmpeg curl iproute2 procps git
 )

@@ -3,31 +3,17 @@
 #include <stdlib.h>
 
 #include "encode/lavc.h"
+#include "encode/x264_options.h"
 
 static enum fw_err x264_open(void **state, const struct fw_encoder_config *config, char *message,
                              size_t message_size)
 {
-    // CRF under a one-frame VBV: still content falls to tiny skips, motion never exceeds a frame's
-    // share of the link, and a changed VBV is obeyed by the very next frame.
-    static const struct fw_lavc_option options[] = {
-        { "preset", "ultrafast" },
-        { "tune", "zerolatency" },
-        // Main with CABAC: 3 dB more in the same bytes than Baseline for 0.3 CPU-ms a frame at
-        // 720p.
-        { "profile", "main" },
-        { "coder", "ac" },
-        { "crf", "20" },
-        { "forced-idr", "1" },
-        { "sc_threshold", "0" },
-        { "x264-params", "repeat-headers=1:aud=0:nal-hrd=none" },
-        { NULL, NULL },
-    };
     struct fw_lavc *lavc = malloc(sizeof(*lavc));
     if (!lavc) {
         return FW_ERR_NOMEM;
     }
     const struct fw_lavc_params params = { .codec = "libx264",
-                                           .options = options,
+                                           .options = fw_x264_options,
                                            .format = AV_PIX_FMT_NV12 };
     const enum fw_err err = fw_lavc_init(lavc, config, &params, message, message_size);
     if (err) {

@@ -9,9 +9,9 @@
 #include "base/frame.h"
 #include "base/input.h"
 #include "base/log.h"
+#include "render/source_arg.h"
 
 struct fw_render;
-struct fw_source_arg; // render/source.h
 
 struct fw_render_params {
     const char *gpu; // see fw_gpu_params.select

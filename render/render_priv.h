@@ -44,6 +44,8 @@ struct fw_render {
     VkSemaphore timeline;
     uint64_t timeline_value; // last submitted
     VkQueryPool queries;     // null = no timestamps
+    bool timed;              // this frame writes them
+    unsigned untimed_left;   // frames until one is timed again
     // --- of the open source
     const struct fw_source_impl *impl;
     struct fw_source *source;

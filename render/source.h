@@ -11,12 +11,9 @@
 #include "base/frame.h"
 #include "base/input.h"
 #include "base/log.h"
+#include "render/source_arg.h"
 
 struct fw_gpu;
-
-struct fw_source_arg {
-    const char *key, *value; // UTF-8
-};
 
 struct fw_source_params {
     struct fw_gpu *gpu; // NULL for host sources

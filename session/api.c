@@ -253,6 +253,7 @@ static void create_session(struct fw_api *api, const struct fw_http_request *req
         answer_json(res, 201,
                     json_pack("{s:s, s:s, s:s, s:s}", "id", v.id, "page", page, "ws", ws, "token",
                               v.access->token));
+        snprintf(res->location, sizeof(res->location), "/api/v1/sessions/%s", v.id);
     }
 out:
     json_decref(body);
@@ -318,6 +319,10 @@ static bool allowed(const struct fw_http_request *req, unsigned methods,
     if (method_of(req->method) & methods)
         return true;
     answer_error(res, 405, "method_not_allowed", "this address does not know that method");
+    res->allow = methods == GET            ? "GET, HEAD"
+                 : methods == POST         ? "POST"
+                 : methods == (GET | POST) ? "GET, HEAD, POST"
+                                           : "GET, HEAD, DELETE";
     return false;
 }
 
@@ -382,15 +387,8 @@ static void session_page(struct fw_api *api, const struct fw_http_request *req, 
         return;
     res->status = 200;
     if (!fw_tokens_required(api->p.tokens) && !api->p.ops->get(api->p.user, id, &v)) {
-        static const char text[] =
-            "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\">"
-            "<meta name=\"color-scheme\" content=\"dark light\"><title>framewire</title>"
-            "<h1>This session has ended</h1><p>or there never was one at this address.</p>"
-            "<p><a href=\"/\">Start another</a></p></html>\n";
         res->status = 404;
-        res->content_type = "text/html; charset=utf-8";
-        res->body = strdup(text);
-        res->body_size = res->body ? sizeof(text) - 1 : 0;
+        res->file = "404.html";
         return;
     }
     res->file = "session.html";

@@ -196,6 +196,7 @@ static void set_busy(struct fw_encode_stage *s, bool busy)
 {
     pthread_mutex_lock(&s->lock);
     s->status.free_ns = busy ? fw_now_ns() + s->encode_ns : 0;
+    s->status.encode_ns = s->encode_ns;
     s->status.pending -= !busy;
     pthread_mutex_unlock(&s->lock);
 }
@@ -361,13 +362,17 @@ void fw_encode_stage_get_status(struct fw_encode_stage *s, struct fw_encode_stat
 {
     // The flag goes up before the look: a take in between is seen by one of the two.
     atomic_store(&s->wake_on_take, true);
-    const bool waiting = fw_mailbox_full(&s->mailbox);
-    if (!waiting) {
-        atomic_store(&s->wake_on_take, false);
-    }
+    const bool full = fw_mailbox_full(&s->mailbox);
     pthread_mutex_lock(&s->lock);
     *status = s->status;
     pthread_mutex_unlock(&s->lock);
-    status->waiting = waiting;
+    // A job alone is taken as soon as the thread wakes up: nobody needs to wait for that.
+    status->waiting = full && status->pending > 1;
+    if (!status->waiting) {
+        atomic_store(&s->wake_on_take, false);
+    }
+    if (full && !status->waiting) {
+        status->free_ns = fw_now_ns() + status->encode_ns;
+    }
     status->key_wanted = atomic_load(&s->key_wanted);
 }

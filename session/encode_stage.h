@@ -31,11 +31,12 @@ struct fw_encode_status {
     char message[512]; // a sentence with it
     char encoder[32];  // in use now; changes when it falls back
     unsigned pending;  // jobs submitted and not done
-    bool waiting;      // one of them is still in the mailbox
+    bool waiting;      // one of them is in the mailbox behind one that is being encoded
     uint64_t written;  // packets
     uint64_t bytes;
     uint64_t skipped;        // jobs replaced and packets dropped
     int64_t free_ns;         // when the running encode is expected to end; 0 = idle
+    int64_t encode_ns;       // how long one takes, smoothed; 0 = unknown
     int64_t stalled_ns;      // the last time that the ring was full, 0 = never
     bool key_wanted;         // asked for, not yet begun
     uint64_t newest_written; // frame id

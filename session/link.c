@@ -38,9 +38,16 @@ enum fw_err fw_link_send(int fd, void *message, uint16_t type, size_t size)
 enum fw_err fw_link_recv(int fd, void *buf, size_t *size)
 {
     ssize_t n;
-    do {
+    bool reset = false;
+    for (;;) {
         n = recv(fd, buf, FW_LINK_MAX_BYTES, MSG_DONTWAIT | MSG_TRUNC);
-    } while (n < 0 && errno == EINTR);
+        // A peer that ended with messages unread resets the socket: that is told once, and before
+        // the messages it had sent itself, which still lie here.
+        if (n >= 0 || (errno != EINTR && (errno != ECONNRESET || reset))) {
+            break;
+        }
+        reset |= errno == ECONNRESET;
+    }
     if (n < 0) {
         if (errno == EAGAIN || errno == EWOULDBLOCK) {
             return FW_ERR_AGAIN;

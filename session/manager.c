@@ -11,10 +11,11 @@
 #include "stream/secret.h"
 
 enum {
-    TICK_MS = 250,
-    BOOT_MAX_S = 20,   // spawned → WARM
-    QUIET_LOAD_S = 30, // START → READY without a word of progress
-    QUIET_MAX_S = 12,  // READY without a beacon; above the worker's own bound of a frame
+    TICK_MS = 250,       // while a worker boots, opens or ends
+    CALM_TICK_MS = 1000, // while all of them run or wait
+    BOOT_MAX_S = 20,     // spawned → WARM
+    QUIET_LOAD_S = 30,   // START → READY without a word of progress
+    QUIET_MAX_S = 12,    // READY without a beacon; above the worker's own bound of a frame
     STOP_MAX_S = 2,
     BOOT_DOUBLINGS = 8,    // 250 ms to 32 s between workers that do not get warm
     REFILL_WAIT_MS = 1000, // a starting session has the cores to itself
@@ -85,6 +86,17 @@ static void give_up_waiting(struct fw_manager *m)
                                                 "log says why");
 }
 
+// Workers that were started for sessions which have ended since.
+static void trim_pool(struct fw_manager *m, unsigned idle, unsigned want)
+{
+    for (struct child *c = m->children; c && idle > want; c = c->next) {
+        if (c->state != CHILD_WARM)
+            continue;
+        fw_child_stop(c);
+        idle--;
+    }
+}
+
 static void fill_pool(struct fw_manager *m, unsigned waiting, int64_t now, int64_t *soonest)
 {
     unsigned idle = 0, booting = 0;
@@ -96,6 +108,7 @@ static void fill_pool(struct fw_manager *m, unsigned waiting, int64_t now, int64
         if (c->session && quiet > quiet_until) // its first picture before the next one boots
             quiet_until = quiet;
     }
+    trim_pool(m, idle, waiting + (unsigned)m->p.warm);
     const unsigned have = idle + booting;
     unsigned want = waiting; // those who wait get their own at once
     if (quiet_until <= now)
@@ -116,6 +129,19 @@ static void fill_pool(struct fw_manager *m, unsigned waiting, int64_t now, int64
         }
 }
 
+static void on_tick(uv_timer_t *timer);
+
+// Nobody is in a hurry when all workers run or wait: an idle server wakes up less then.
+static void arm_tick(struct fw_manager *m)
+{
+    bool busy = m->stopping;
+    for (const struct child *c = m->children; c && !busy; c = c->next)
+        busy = c->state != CHILD_WARM && c->state != CHILD_READY;
+    const uint64_t wait = busy ? TICK_MS : CALM_TICK_MS;
+    if (!uv_is_active((uv_handle_t *)&m->tick) || uv_timer_get_due_in(&m->tick) > wait)
+        uv_timer_start(&m->tick, on_tick, wait, 0);
+}
+
 static void on_due(uv_timer_t *timer)
 {
     fw_manager_schedule(timer->data);
@@ -124,6 +150,7 @@ static void on_due(uv_timer_t *timer)
 void fw_manager_schedule(struct fw_manager *m)
 {
     if (m->stopping) {
+        arm_tick(m);
         if (!m->children && !m->stopped_told) {
             m->stopped_told = true;
             m->p.stopped(m->p.user);
@@ -136,6 +163,7 @@ void fw_manager_schedule(struct fw_manager *m)
     if (waiting && m->spawn_fails >= SPAWN_FAILS_MAX)
         give_up_waiting(m);
     fill_pool(m, waiting, now, &soonest);
+    arm_tick(m);
     if (soonest != INT64_MAX)
         uv_timer_start(&m->due, on_due, (uint64_t)((soonest - now) / FW_NS_PER_MS + 1), 0);
 }
@@ -393,7 +421,6 @@ enum fw_err fw_manager_create(struct fw_manager **manager, const struct fw_manag
     uv_signal_init(m->p.loop, &m->sigchld);
     m->tick.data = m->due.data = m->sigchld.data = m;
     m->handles_open = 3;
-    uv_timer_start(&m->tick, on_tick, TICK_MS, TICK_MS);
     uv_signal_start(&m->sigchld, on_sigchld, SIGCHLD);
     *manager = m;
     fw_manager_schedule(m);

@@ -4,7 +4,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "render/source.h"
+#include "render/source_arg.h"
 #include "session/pipeline_impl.h"
 
 // Loading a large model from a slow disk takes its time; a hung one must end all the same.

@@ -4,10 +4,7 @@ layout(set = 0, binding = 0, std140) uniform Frame
 {
     mat4 view_projection;
     vec4 eye;        // xyz
-    vec4 light;      // xyz towards the light
-    vec4 light_color;
     vec4 ground;     // centre xyz, half size
     vec4 ground_turn; // cos, sin of the turntable; z: grid on; w: height / width of the picture
-    vec4 sh[9];      // irradiance / pi
 }
 frame;

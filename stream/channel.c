@@ -176,8 +176,10 @@ static void send_beacon(struct fw_channel *channel, struct fw_viewer *only, int6
     struct fw_viewer *viewer;
     TAILQ_FOREACH(viewer, &channel->viewers, link)
     {
-        if (!only || only == viewer)
-            fw_conn_send(viewer->control, out, size, false);
+        if (only && only != viewer)
+            continue;
+        fw_viewer_tell_stamps(viewer, now);
+        fw_conn_send(viewer->control, out, size, false);
     }
     if (only)
         return;

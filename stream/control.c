@@ -153,7 +153,7 @@ void fw_control_text(struct fw_conn *conn, const char *text, size_t size)
         if (json_is_boolean(visible))
             fw_viewer_set_visible(viewer, json_is_true(visible));
     } else if (!strcmp(type, "keyframe")) {
-        viewer->needs_key = true;
+        fw_viewer_want_key(viewer);
         fw_channel_update(viewer->channel);
     } else if (!strcmp(type, "bye")) {
         fw_conn_close(conn, LWS_CLOSE_STATUS_NORMAL, "bye");

@@ -87,7 +87,7 @@ static const char *reason_code(int status)
 struct answer {
     int status;
     const char *content_type;
-    const char *etag, *last_modified, *allow;
+    const char *etag, *last_modified, *allow, *location;
     int retry_after_s;
     size_t length;
     bool hang_up;
@@ -112,7 +112,7 @@ static int send_head(struct lws *wsi, const struct answer *a)
         add(wsi, "content-type:", a->content_type, &p, end) ||
         add(wsi, "etag:", a->etag, &p, end) ||
         add(wsi, "last-modified:", a->last_modified, &p, end) ||
-        add(wsi, "allow:", a->allow, &p, end) ||
+        add(wsi, "allow:", a->allow, &p, end) || add(wsi, "location:", a->location, &p, end) ||
         add(wsi, "retry-after:", a->retry_after_s > 0 ? retry : NULL, &p, end) ||
         add(wsi, "connection:", a->hang_up ? "close" : NULL, &p, end))
         return -1;
@@ -260,6 +260,8 @@ static int answer_handler(struct lws *wsi, struct fw_txn *txn)
                      &(struct answer){
                          .status = res.status,
                          .content_type = res.content_type ? res.content_type : "application/json",
+                         .allow = res.allow,
+                         .location = res.location[0] ? res.location : NULL,
                          .retry_after_s = res.retry_after_s,
                      });
     }

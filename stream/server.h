@@ -38,8 +38,10 @@ struct fw_http_response {
     const char *content_type; // static string; NULL = application/json
     char *body;               // malloc'ed, freed by the server; NULL = empty
     size_t body_size;
-    int retry_after_s; // 0 = no header
-    const char *file;  // instead of body: a name below the static root, e.g. "session.html"
+    int retry_after_s;  // 0 = no header
+    const char *allow;  // static string, for 405; NULL = no header
+    char location[160]; // for 201; "" = no header
+    const char *file;   // instead of body: a name below the static root, e.g. "session.html"
 };
 
 // ---- what the manager implements

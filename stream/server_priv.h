@@ -26,6 +26,7 @@ enum {
     FW_PACER_PATIENCE_MS = 300,     // a viewer that confirms nothing no longer holds up others
     FW_DRIVER_PATIENCE_MS = 2000,   // … and later no longer decides the size either
     FW_BEACON_INTERVAL_MS = 100,    // between two beacons that tell a change
+    FW_STAMPS_INTERVAL_MS = 100,    // stamps that come sooner share a message
     FW_NOTSENT_LOWAT = 128 << 10,   // unsent bytes the kernel takes before it says "full"
 };
 
@@ -86,6 +87,9 @@ struct fw_viewer {
     unsigned pending_count;
     uint64_t stamp_frame; // written but not yet taken by the kernel; 0 = none
     int64_t stamp_handed_ns;
+    struct fw_wire_stamp stamps[FW_WIRE_STAMPS_MAX]; // taken, not told yet; oldest first
+    unsigned stamp_count;
+    int64_t stamps_sent_ns;
     struct fw_flow flow;
     int64_t key_after_ns; // no key frame for this viewer before
     int64_t key_backoff_ns, last_drop_ns;
@@ -184,7 +188,11 @@ void fw_viewer_set_visible(struct fw_viewer *viewer, bool visible);
 void fw_viewer_release_input(struct fw_viewer *viewer);
 void fw_viewer_offer(struct fw_viewer *viewer, struct fw_packet *packet);
 void fw_viewer_media_writable(struct fw_viewer *viewer);
+// Tells the stamps that still wait; called at least as often as a beacon is sent.
+void fw_viewer_tell_stamps(struct fw_viewer *viewer, int64_t now_ns);
 void fw_viewer_drop_pending(struct fw_viewer *viewer);
+// It has missed something or asks by itself: at once the first time, then with growing patience.
+void fw_viewer_want_key(struct fw_viewer *viewer);
 // Its media socket has taken everything given so far.
 bool fw_viewer_idle(const struct fw_viewer *viewer);
 // Gets video: visible, joined, staying.

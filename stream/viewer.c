@@ -148,16 +148,29 @@ void fw_viewer_release_input(struct fw_viewer *viewer)
 
 // ---- video
 
-static void send_stamp(struct fw_viewer *viewer, int64_t accepted_ns)
+void fw_viewer_tell_stamps(struct fw_viewer *viewer, int64_t now_ns)
 {
     uint8_t out[FW_WIRE_SMALL_MAX];
-    const struct fw_wire_stamp stamp = {
+    if (!viewer->stamp_count)
+        return;
+    const size_t size = fw_wire_write_stamps(out, viewer->stamps, viewer->stamp_count);
+    viewer->stamp_count = 0;
+    viewer->stamps_sent_ns = now_ns;
+    fw_conn_send(viewer->control, out, size, false);
+}
+
+// A message per frame would cost as much as the frame itself: they are told by the handful.
+static void add_stamp(struct fw_viewer *viewer, int64_t accepted_ns)
+{
+    viewer->stamps[viewer->stamp_count++] = (struct fw_wire_stamp){
         .frame_id = viewer->stamp_frame,
         .handed_ns = viewer->stamp_handed_ns,
         .accepted_ns = accepted_ns,
     };
     viewer->stamp_frame = 0;
-    fw_conn_send(viewer->control, out, fw_wire_write_stamp(out, &stamp), false);
+    if (viewer->stamp_count == FW_WIRE_STAMPS_MAX ||
+        accepted_ns - viewer->stamps_sent_ns >= FW_STAMPS_INTERVAL_MS * (int64_t)FW_NS_PER_MS)
+        fw_viewer_tell_stamps(viewer, accepted_ns);
 }
 
 // The wire header lies in the packet's headroom already (fw_channel_publish).
@@ -180,16 +193,16 @@ static void send_packet(struct fw_viewer *viewer, struct fw_packet *packet)
     stats->sent_packets++;
     stats->sent_bytes += size;
     if (!lws_partial_buffered(wsi))
-        send_stamp(viewer, fw_now_ns());
+        add_stamp(viewer, fw_now_ns());
 }
 
-static void missed(struct fw_viewer *viewer)
+void fw_viewer_want_key(struct fw_viewer *viewer)
 {
     enum { CALM_S = 4 };
     const int64_t now = fw_now_ns();
     if (!viewer->needs_key) {
-        // Each miss in a row doubles the wait, so that a slow viewer does not fill everybody's
-        // stream with key frames.
+        // Each time in a row doubles the wait, so that a slow viewer, or one that asks all the
+        // time, does not fill everybody's stream with key frames.
         const int64_t most = (int64_t)FW_KEYFRAME_BACKOFF_MS * FW_NS_PER_MS;
         if (now - viewer->last_drop_ns > (int64_t)CALM_S * FW_NS_PER_S)
             viewer->key_backoff_ns = 0;
@@ -202,6 +215,11 @@ static void missed(struct fw_viewer *viewer)
     }
     viewer->last_drop_ns = now;
     viewer->needs_key = true;
+}
+
+static void missed(struct fw_viewer *viewer)
+{
+    fw_viewer_want_key(viewer);
     viewer->channel->stats.dropped++;
 }
 
@@ -245,7 +263,7 @@ void fw_viewer_media_writable(struct fw_viewer *viewer)
     if (lws_partial_buffered(wsi))
         return; // lws calls again
     if (viewer->stamp_frame)
-        send_stamp(viewer, fw_now_ns());
+        add_stamp(viewer, fw_now_ns());
     while (viewer->pending_count && fw_viewer_watches(viewer) && can_write(viewer)) {
         struct fw_packet *packet = viewer->pending[0];
         viewer->pending_count--;

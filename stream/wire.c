@@ -8,6 +8,10 @@
 #include "base/clock.h"
 #include "base/input.h"
 
+enum { STAMP_HEADER = 32, STAMP_SIZE = 24 };
+
+static_assert(FW_WIRE_SMALL_MAX == STAMP_HEADER + (FW_WIRE_STAMPS_MAX - 1) * STAMP_SIZE,
+              "a full message of stamps is the largest small one");
 static_assert(FW_WIRE_VIDEO_KEY_HEADER == FW_WIRE_VIDEO_HEADER + FW_CODEC_STRING_SIZE,
               "the codec string ends the key header");
 
@@ -222,17 +226,40 @@ enum fw_err fw_wire_parse_beacon(const uint8_t *data, size_t size, struct fw_wir
     return err;
 }
 
+static struct fw_wire_stamp get_stamp(const uint8_t *p)
+{
+    return (struct fw_wire_stamp){
+        .frame_id = get64(p),
+        .handed_ns = (int64_t)get64(p + 8),
+        .accepted_ns = (int64_t)get64(p + 16),
+    };
+}
+
 enum fw_err fw_wire_parse_stamp(const uint8_t *data, size_t size, struct fw_wire_stamp *stamp)
 {
-    struct fw_wire_head head;
-    enum fw_err err = expect(data, size, FW_WIRE_STAMP, 32, &head);
+    struct fw_wire_stamp all[FW_WIRE_STAMPS_MAX];
+    unsigned count;
+    const enum fw_err err = fw_wire_parse_stamps(data, size, all, &count);
     if (!err)
-        *stamp = (struct fw_wire_stamp){
-            .frame_id = get64(data + 8),
-            .handed_ns = (int64_t)get64(data + 16),
-            .accepted_ns = (int64_t)get64(data + 24),
-        };
+        *stamp = all[count - 1];
     return err;
+}
+
+enum fw_err fw_wire_parse_stamps(const uint8_t *data, size_t size, struct fw_wire_stamp *out,
+                                 unsigned *count)
+{
+    struct fw_wire_head head;
+    const enum fw_err err = expect(data, size, FW_WIRE_STAMP, STAMP_HEADER, &head);
+    if (err)
+        return err;
+    const unsigned earlier = head.payload_len / STAMP_SIZE;
+    if (head.payload_len % STAMP_SIZE || earlier >= FW_WIRE_STAMPS_MAX)
+        return FW_ERR_FORMAT;
+    for (unsigned i = 0; i < earlier; i++)
+        out[i] = get_stamp(data + head.header_len + i * STAMP_SIZE);
+    out[earlier] = get_stamp(data + FW_WIRE_HEADER_MIN);
+    *count = earlier + 1;
+    return FW_OK;
 }
 
 enum fw_err fw_wire_parse_pong(const uint8_t *data, size_t size, struct fw_wire_pong *pong)
@@ -365,10 +392,21 @@ static size_t put_triple(uint8_t *out, uint8_t type, uint64_t a, uint64_t b, uin
     return 32;
 }
 
-size_t fw_wire_write_stamp(uint8_t *out, const struct fw_wire_stamp *stamp)
+static void put_stamp(uint8_t *p, const struct fw_wire_stamp *stamp)
 {
-    return put_triple(out, FW_WIRE_STAMP, stamp->frame_id, (uint64_t)stamp->handed_ns,
-                      (uint64_t)stamp->accepted_ns);
+    put64(p, stamp->frame_id);
+    put64(p + 8, (uint64_t)stamp->handed_ns);
+    put64(p + 16, (uint64_t)stamp->accepted_ns);
+}
+
+size_t fw_wire_write_stamps(uint8_t *out, const struct fw_wire_stamp *stamps, unsigned count)
+{
+    const unsigned earlier = count - 1;
+    put_head(out, FW_WIRE_STAMP, 0, STAMP_HEADER, earlier * STAMP_SIZE);
+    put_stamp(out + FW_WIRE_HEADER_MIN, &stamps[earlier]);
+    for (unsigned i = 0; i < earlier; i++)
+        put_stamp(out + STAMP_HEADER + i * STAMP_SIZE, &stamps[i]);
+    return STAMP_HEADER + earlier * STAMP_SIZE;
 }
 
 size_t fw_wire_write_pong(uint8_t *out, const struct fw_wire_pong *pong)

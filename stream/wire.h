@@ -20,7 +20,8 @@ enum {
     FW_WIRE_ACK_SIZE = 24,
     FW_WIRE_BATCH_MAX = 64,
     FW_WIRE_CONTROL_MAX = 64 << 10, // bytes of a control message
-    FW_WIRE_SMALL_MAX = 32,         // largest fixed message of server → client control
+    FW_WIRE_STAMPS_MAX = 8,         // in one message
+    FW_WIRE_SMALL_MAX = 200,        // largest binary message of server → client control: 8 stamps
 };
 
 enum fw_wire_type {
@@ -104,7 +105,11 @@ enum fw_err fw_wire_parse_ack(const uint8_t *data, size_t size, struct fw_wire_a
                               unsigned *count);
 enum fw_err fw_wire_parse_ping(const uint8_t *data, size_t size, uint64_t *client_us);
 enum fw_err fw_wire_parse_beacon(const uint8_t *data, size_t size, struct fw_wire_beacon *beacon);
+// The newest stamp of the message.
 enum fw_err fw_wire_parse_stamp(const uint8_t *data, size_t size, struct fw_wire_stamp *stamp);
+// All of them, oldest first; `out` has room for FW_WIRE_STAMPS_MAX.
+enum fw_err fw_wire_parse_stamps(const uint8_t *data, size_t size, struct fw_wire_stamp *out,
+                                 unsigned *count);
 enum fw_err fw_wire_parse_pong(const uint8_t *data, size_t size, struct fw_wire_pong *pong);
 enum fw_err fw_wire_parse_input_stamp(const uint8_t *data, size_t size,
                                       struct fw_wire_input_stamp *stamp);
@@ -118,6 +123,7 @@ size_t fw_wire_write_ack(uint8_t *out, const struct fw_wire_ack *acks, unsigned 
 // FW_WIRE_SMALL_MAX bytes of room each.
 size_t fw_wire_write_ping(uint8_t *out, uint64_t client_us);
 size_t fw_wire_write_beacon(uint8_t *out, const struct fw_wire_beacon *beacon);
-size_t fw_wire_write_stamp(uint8_t *out, const struct fw_wire_stamp *stamp);
+// `stamps`: oldest first, `count` 1 to FW_WIRE_STAMPS_MAX.
+size_t fw_wire_write_stamps(uint8_t *out, const struct fw_wire_stamp *stamps, unsigned count);
 size_t fw_wire_write_pong(uint8_t *out, const struct fw_wire_pong *pong);
 size_t fw_wire_write_input_stamp(uint8_t *out, const struct fw_wire_input_stamp *stamp);

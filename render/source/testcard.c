@@ -220,11 +220,17 @@ static void draw(const struct card *c, const struct fw_record *record, VkDeviceS
     fw_gpu_set_raster(cmd, record->extent, VK_CULL_MODE_NONE);
     vkCmdPushConstants(cmd, c->layout, VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(scale), scale);
     vkCmdBindVertexBuffers(cmd, 0, 1, &c->fixed.buffer, &start);
-    for (unsigned i = 0; i < c->run_count; i++) {
+    for (unsigned i = 0; i < FW_TESTCARD_RUNS_BELOW; i++) {
+        draw_run(c, cmd, c->run[i]);
+    }
+    // The hand goes behind the patches: whoever reads a colour reads it at any moment.
+    vkCmdBindVertexBuffers(cmd, 0, 1, &c->moving.buffer, &moving_at);
+    draw_run(c, cmd, moving[0]);
+    vkCmdBindVertexBuffers(cmd, 0, 1, &c->fixed.buffer, &start);
+    for (unsigned i = FW_TESTCARD_RUNS_BELOW; i < c->run_count; i++) {
         draw_run(c, cmd, c->run[i]);
     }
     vkCmdBindVertexBuffers(cmd, 0, 1, &c->moving.buffer, &moving_at);
-    draw_run(c, cmd, moving[0]);
     draw_run(c, cmd, moving[1]);
 }
 

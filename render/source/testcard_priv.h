@@ -12,6 +12,7 @@ enum {
     MOVING_BUFFERS = 4, // more than frames can be in flight
     MIN_DETAIL = 160,   // smaller pictures go without lettering and lines
     MAX_RUNS = 4,
+    FW_TESTCARD_RUNS_BELOW = 2, // fixed runs under the moving hand
 };
 
 // Vertices that are drawn with one pipeline.

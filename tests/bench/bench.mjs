@@ -13,8 +13,8 @@ import { Checks, Server, sleep } from '../tools/server.mjs';
 const PORT = Number(process.env.FW_TEST_PORT ?? 8441);
 const PAIRS = Number(process.env.FW_BENCH_PAIRS ?? 6);
 const SECONDS = Number(process.env.FW_BENCH_SECONDS ?? 4);
-const INPUTS = Number(process.env.FW_BENCH_INPUTS ?? 40);
-const FRAMES = Number(process.env.FW_BENCH_FRAMES ?? 300);
+const INPUTS = Number(process.env.FW_BENCH_INPUTS ?? 30);
+const FRAMES = Number(process.env.FW_BENCH_FRAMES ?? 200);
 const FPS = 240; // more than two cores give: uncapped
 const CORES = os.cpus().length;
 const programs = process.env.FW_BENCH_DIR ?? 'build/tests/bench';
@@ -53,6 +53,7 @@ function floor(scene, rhythm) {
           FLOOR_FPS: String(rhythm ? 60 : FPS),
           FLOOR_FRAMES: String(rhythm ? INPUTS : scene.frames),
           FLOOR_RHYTHM: rhythm ? '1' : '0',
+          FLOOR_DRAG: scene.drag ? '1' : '0',
         },
       },
       (error, stdout, stderr) =>
@@ -94,6 +95,29 @@ function cpuSeconds(pid) {
   return ticks / 100; // USER_HZ
 }
 
+/** How many threads draw in the worker that draws: lavapipe's, of the busiest process below. */
+function drawingThreads(pid) {
+  let busiest = { ticks: -1, threads: 0 };
+  for (const name of fs.readdirSync('/proc')) {
+    try {
+      const text = fs.readFileSync(`/proc/${name}/stat`, 'latin1');
+      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
+      const ticks = Number(fields[11]) + Number(fields[12]);
+      if (Number(fields[1]) !== pid || ticks <= busiest.ticks) {
+        continue;
+      }
+      const threads = fs
+        .readdirSync(`/proc/${name}/task`)
+        .map((id) => fs.readFileSync(`/proc/${name}/task/${id}/comm`, 'latin1'))
+        .filter((comm) => comm.startsWith('llvmpipe-')).length;
+      busiest = { ticks, threads };
+    } catch {
+      // no process, or it has just ended
+    }
+  }
+  return busiest.threads;
+}
+
 /** Runs bench_client; with `pid`, CPU seconds of that tree between `begin` and the end. */
 function client(session, words, pid) {
   const child = spawn(
@@ -110,6 +134,7 @@ function client(session, words, pid) {
       } else {
         result = JSON.parse(line);
         result.cpuSeconds = pid ? cpuSeconds(pid) - before : 0;
+        result.threads = pid ? drawingThreads(pid) : 0;
       }
     });
     child.on('error', reject);
@@ -140,7 +165,8 @@ async function oneSession(server, scene, fps, words, counted) {
 
 async function measure(server, scene) {
   const pairs = [];
-  for (let i = 0; i < PAIRS; i++) {
+  const rounds = scene.goals ? PAIRS : Math.ceil(PAIRS / 2);
+  for (let i = 0; i < rounds; i++) {
     const load = os.loadavg()[0];
     const alone = await floor(scene, false);
     const words = ['throughput', SECONDS, ...(scene.drag ? ['drag'] : [])];
@@ -159,13 +185,13 @@ async function measure(server, scene) {
       tax: cpu / (r + e),
     });
     console.log(
-      `  ${scene.name} ${i + 1}/${PAIRS}: render ${r.toFixed(2)} convert ${c.toFixed(2)} ` +
+      `  ${scene.name} ${i + 1}/${rounds}: render ${r.toFixed(2)} convert ${c.toFixed(2)} ` +
         `encode ${e.toFixed(2)} | session ${cpu.toFixed(2)} CPU-ms, ${stream.fps.toFixed(1)} fps ` +
         `(load ${load.toFixed(1)})`,
     );
   }
   const latency = [];
-  for (let i = 0; i < PAIRS; i++) {
+  for (let i = 0; i < (scene.goals ? PAIRS : 0); i++) {
     const load = os.loadavg()[0];
     const alone = await floor(scene, true);
     const stream = await oneSession(server, scene.still, 60, ['latency', INPUTS], false);
@@ -185,106 +211,115 @@ async function measure(server, scene) {
   return { pairs, latency };
 }
 
+/** One line of a table in Markdown; gives the median. */
 function row(name, values, digits = 2) {
   const [low, high] = bootstrap(values);
   const text = (value) => value.toFixed(digits);
-  console.log(
-    `  ${name.padEnd(44)} ${text(median(values)).padStart(7)}   [${text(low)} … ${text(high)}]`,
-  );
+  console.log(`| ${name} | ${text(median(values))} | ${text(low)} … ${text(high)} |`);
   return median(values);
 }
 
-/** Prints one scene's table; the three ratios. */
-function report(scene, { pairs, latency }) {
-  const of = (list, pick) => list.map(pick);
-  console.log(`\n${scene.name}, 1280x720, medians of ${PAIRS} pairs [95 % interval]`);
+function reportLatency(latency) {
+  const of = (pick) => latency.map(pick);
   row(
-    'raw render, CPU-ms a frame',
-    of(pairs, (p) => p.r),
+    'parts after a pause (render + convert + encode), ms',
+    of((p) => p.alone.total.p50Ms),
   );
   row(
-    'convert alone',
-    of(pairs, (p) => p.c),
+    'input to last byte p50, ms',
+    of((p) => p.stream.total.p50Ms),
+  );
+  row(
+    'input to last byte p99, ms',
+    of((p) => p.stream.total.p99Ms),
+  );
+  for (const [span, name] of Object.entries({
+    toBegin: 'to the begun frame',
+    render: 'render and conversion',
+    toEncoder: 'to the encoder',
+    encode: 'encode',
+    toSocket: 'to the socket',
+    toKernel: 'to the kernel',
+    roundTrip: '(round trip, by the clock of the client)',
+  })) {
+    row(
+      `… ${name}, ms`,
+      of((p) => p.stream[span].p50Ms),
+      3,
+    );
+  }
+}
+
+/** Prints one scene's table, to be pasted into docs/performance.md; gives the ratios. */
+function report(scene, { pairs, latency }) {
+  const of = (pick) => pairs.map(pick);
+  const sums = of((p) => p.r + p.c + p.e);
+  const drift = Math.abs(sums[sums.length - 1] / sums[0] - 1);
+  const loads = [...pairs, ...latency].map((p) => p.load);
+  console.log(`\n| 1280x720, ${scene.name}, ${pairs.length} pairs | median | 95 % interval |`);
+  console.log('| --- | --- | --- |');
+  row(
+    'raw render, CPU-ms a frame',
+    of((p) => p.r),
+  );
+  row(
+    'convert alone, CPU-ms',
+    of((p) => p.c),
     3,
   );
   row(
-    'raw x264 alone',
-    of(pairs, (p) => p.e),
+    'raw x264 alone, CPU-ms',
+    of((p) => p.e),
   );
   row(
-    'streamed session, server in all',
-    of(pairs, (p) => p.cpu),
+    'streamed session, all of the server, CPU-ms a frame',
+    of((p) => p.cpu),
   );
   row(
     'streamed, frames a second',
-    of(pairs, (p) => p.stream.fps),
+    of((p) => p.stream.fps),
     1,
   );
   row(
+    'threads that draw in the worker',
+    of((p) => p.stream.threads),
+    0,
+  );
+  row(
     'bytes a frame, session',
-    of(pairs, (p) => p.stream.bytesPerFrame),
+    of((p) => p.stream.bytesPerFrame),
     0,
   );
   row(
     'bytes a frame, raw x264',
-    of(pairs, (p) => p.alone.bytesPerFrame),
+    of((p) => p.alone.bytesPerFrame),
     0,
   );
-  row(
-    'parts after a pause (render+convert+encode), ms',
-    of(latency, (p) => p.alone.total.p50Ms),
+  if (latency.length) {
+    reportLatency(latency);
+  }
+  const result = { drift };
+  result.throughput = row(
+    '**1 throughput ratio**',
+    of((p) => p.throughput),
   );
-  row(
-    'input to last byte p50, ms',
-    of(latency, (p) => p.stream.total.p50Ms),
+  result.tax = row(
+    '**2 overhead tax**',
+    of((p) => p.tax),
   );
-  row(
-    'input to last byte p99, ms',
-    of(latency, (p) => p.stream.total.p99Ms),
-  );
-  for (const span of [
-    'toBegin',
-    'render',
-    'toEncoder',
-    'encode',
-    'toSocket',
-    'toKernel',
-    'roundTrip',
-  ]) {
-    row(
-      `  of it ${span}, ms`,
-      of(latency, (p) => p.stream[span].p50Ms),
-      3,
+  if (latency.length) {
+    result.p50 = row(
+      '**3 input to last byte p50 / parts**',
+      latency.map((p) => p.p50),
+    );
+    result.p99 = row(
+      '3 input to last byte p99 / parts',
+      latency.map((p) => p.p99),
     );
   }
-  const result = {
-    throughput: row(
-      '1 throughput ratio',
-      of(pairs, (p) => p.throughput),
-      3,
-    ),
-    tax: row(
-      '2 overhead tax',
-      of(pairs, (p) => p.tax),
-      3,
-    ),
-    p50: row(
-      '3 input to last byte p50 / parts',
-      of(latency, (p) => p.p50),
-      3,
-    ),
-    p99: row(
-      '3 input to last byte p99 / parts',
-      of(latency, (p) => p.p99),
-      3,
-    ),
-  };
-  const sums = of(pairs, (p) => p.r + p.c + p.e);
-  result.drift = Math.abs(sums[sums.length - 1] / sums[0] - 1);
-  const loads = [...pairs, ...latency].map((p) => p.load);
   console.log(
-    `  load average ${Math.min(...loads).toFixed(2)} to ${Math.max(...loads).toFixed(2)}, ` +
-      `floors moved ${(result.drift * 100).toFixed(1)} % from first to last pair`,
+    `\nLoad average ${Math.min(...loads).toFixed(2)} to ${Math.max(...loads).toFixed(2)}; the floors ` +
+      `moved by ${(drift * 100).toFixed(1)} % from the first to the last pair.`,
   );
   return result;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 // A viewer that decodes nothing: it acknowledges what it gets, sends input, and measures.
 //   bench_client HOST PORT PATH TOKEN throughput SECONDS [drag]
-//     takes frames as fast as they come; "drag" answers each with a mouse move. Prints `begin` when
-//     it starts to count and one line of JSON at the end.
+//     takes frames as fast as they come; "drag" moves the mouse 250 times a second. Prints `begin`
+//     when it starts to count and one line of JSON at the end.
 //   bench_client HOST PORT PATH TOKEN latency COUNT
 //     moves the mouse at random gaps of 150-250 ms; input → last byte taken by the kernel, from
 //     the server's own stamps, cross-checked by the clock of this side. Prints one line of JSON.
@@ -13,9 +13,12 @@
 
 #include "base/clock.h"
 #include "stream/client/client.h"
+#include "stream/wire.h"
 
-enum { VIDEO = 0x01, INPUT = 0x20, STAMP = 0x31, INPUT_STAMP = 0x33 };
+enum { VIDEO = 0x01, INPUT = 0x20, INPUT_STAMP = 0x33 };
 enum { MOTION = 1, BUTTON = 2, WARM_FRAMES = 60, KEPT = 256, MAX_COUNT = 2000 };
+// A server that has given a worker away starts the next spare one: its start is over by then.
+enum { WARM_MS = 2500, DRAG_MS = 4 };
 
 // What is known of one frame; the slot is frame_id % KEPT.
 struct seen {
@@ -32,6 +35,7 @@ struct client {
     int64_t input_rx;
     uint64_t frames, bytes, newest;
     bool drag;
+    int64_t drag_ns; // moved last
 };
 
 static uint64_t get64(const uint8_t *p)
@@ -83,8 +87,6 @@ static void on_video(struct client *c, const uint8_t *m, size_t size)
     c->newest = id;
     c->frames++;
     c->bytes += size;
-    if (c->drag)
-        send_input(c, MOTION, 0);
 }
 
 static void on_control(struct client *c, bool binary, const uint8_t *m, size_t size)
@@ -92,13 +94,18 @@ static void on_control(struct client *c, bool binary, const uint8_t *m, size_t s
     if (!binary) {
         if (strstr((const char *)m, "\"type\":\"error\""))
             fprintf(stderr, "bench: %s\n", (const char *)m);
-    } else if (m[0] == STAMP && size >= 32) {
-        const uint64_t id = get64(m + 8);
-        struct seen *s = &c->seen[id % KEPT];
-        if (s->id != id)
-            *s = (struct seen){ .id = id };
-        s->handed = (int64_t)get64(m + 16);
-        s->accepted = (int64_t)get64(m + 24);
+    } else if (m[0] == FW_WIRE_STAMP) {
+        struct fw_wire_stamp stamps[FW_WIRE_STAMPS_MAX];
+        unsigned count = 0;
+        if (fw_wire_parse_stamps(m, size, stamps, &count))
+            return;
+        for (unsigned i = 0; i < count; i++) {
+            struct seen *s = &c->seen[stamps[i].frame_id % KEPT];
+            if (s->id != stamps[i].frame_id)
+                *s = (struct seen){ .id = stamps[i].frame_id };
+            s->handed = stamps[i].handed_ns;
+            s->accepted = stamps[i].accepted_ns;
+        }
     } else if (m[0] == INPUT_STAMP && size >= 32) {
         c->stamped_seq = get64(m + 8);
         c->input_id = get64(m + 16);
@@ -128,7 +135,11 @@ static bool turn(struct client *c, int timeout_ms)
         { .fd = fw_client_fd(c->page.control), .events = POLLIN },
         { .fd = fw_client_fd(c->page.media), .events = POLLIN },
     };
-    if (poll(fds, 2, timeout_ms) <= 0)
+    if (c->drag && fw_now_ns() - c->drag_ns >= DRAG_MS * (int64_t)FW_NS_PER_MS) {
+        c->drag_ns = fw_now_ns();
+        send_input(c, MOTION, 0);
+    }
+    if (poll(fds, 2, c->drag ? DRAG_MS : timeout_ms) <= 0)
         return true;
     return (!fds[0].revents || drain(c, c->page.control)) &&
            (!fds[1].revents || drain(c, c->page.media));
@@ -136,11 +147,12 @@ static bool turn(struct client *c, int timeout_ms)
 
 static int throughput(struct client *c, double seconds, bool drag)
 {
+    const int64_t warm = fw_now_ns() + WARM_MS * (int64_t)FW_NS_PER_MS;
     int64_t limit = fw_now_ns() + 30LL * FW_NS_PER_S;
     send_input(c, BUTTON, 1);
     c->drag = drag;
     send_input(c, MOTION, 0);
-    while (c->frames < WARM_FRAMES)
+    while (c->frames < WARM_FRAMES || fw_now_ns() < warm)
         if (fw_now_ns() > limit || !turn(c, 1000))
             return 1;
     printf("begin\n");
@@ -186,7 +198,11 @@ static const struct seen *answer(const struct client *c)
 static int latency(struct client *c, int count)
 {
     int got = 0, lost = 0;
+    const int64_t warm = fw_now_ns() + WARM_MS * (int64_t)FW_NS_PER_MS;
     send_input(c, BUTTON, 1);
+    while (fw_now_ns() < warm)
+        if (!turn(c, 100))
+            return 1;
     for (int i = 0; i < count; i++) {
         const int64_t next = fw_now_ns() + (150 + random() % 100) * (int64_t)FW_NS_PER_MS;
         while (fw_now_ns() < next)

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
 // Prints one line of JSON: what a frame costs to draw, to convert and to encode, each alone.
 //   bench_floor SOURCE [KEY=VALUE…]   with FLOOR_FRAMES, FLOOR_FPS, FLOOR_KBPS and FLOOR_RHYTHM=1
-//                                     (pauses of 150-250 ms before each frame) in the environment
+//                                     (pauses of 150-250 ms before each frame) in the environment;
+//                                     FLOOR_DRAG=1 moves the mouse before each frame of a hot loop
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -23,6 +24,7 @@ struct result {
     int64_t total_ns[MAX_FRAMES]; // the three, one after the other
     int64_t bytes;
     int frames;
+    bool drag;
 };
 
 static int64_t cpu_ns(void)
@@ -73,7 +75,8 @@ static bool hot(struct result *r, struct floor_render *render, struct floor_enco
                 struct fw_frame **kept)
 {
     for (int i = 0; i < KEPT; i++) { // also warms everything up
-        turn(render, i);
+        if (r->drag || i == 0)
+            turn(render, i);
         if (!floor_render_draw(render))
             return false;
         floor_render_convert(render, kept[i]);
@@ -81,7 +84,8 @@ static bool hot(struct result *r, struct floor_render *render, struct floor_enco
     int64_t cpu = cpu_ns();
     for (int i = 0; i < r->frames; i++) {
         const int64_t begin = fw_now_ns();
-        turn(render, i);
+        if (r->drag)
+            turn(render, i);
         if (!floor_render_draw(render))
             return false;
         r->wall_ns[RENDER][i] = fw_now_ns() - begin;
@@ -194,6 +198,7 @@ int main(int argc, char **argv)
     if (result.frames < 1 || result.frames > MAX_FRAMES)
         return 2;
     const bool paced = from_env("FLOOR_RHYTHM", 0) != 0;
+    result.drag = from_env("FLOOR_DRAG", 0) != 0;
     struct floor_render *render = floor_render_open(&params);
     struct floor_encode *encode = floor_encode_open(&params);
     bool good = render && encode;

@@ -6,7 +6,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-// libx264 as bare as libavcodec allows, with the settings of encode/x264.c and encode/lavc.c.
+#include "encode/x264_options.h"
+
+// libx264 as bare as libavcodec allows, with the session's own options and those of encode/lavc.c.
 struct floor_encode {
     AVCodecContext *ctx;
     AVPacket *packet;
@@ -43,13 +45,8 @@ struct floor_encode *floor_encode_open(const struct floor_params *params)
     c->color_range = AVCOL_RANGE_MPEG;
     c->bit_rate = c->rc_max_rate = rate;
     c->rc_buffer_size = (int)(rate / params->fps);
-    av_opt_set(c, "preset", "ultrafast", AV_OPT_SEARCH_CHILDREN);
-    av_opt_set(c, "tune", "zerolatency", AV_OPT_SEARCH_CHILDREN);
-    av_opt_set(c, "profile", "baseline", AV_OPT_SEARCH_CHILDREN);
-    av_opt_set(c, "crf", "20", AV_OPT_SEARCH_CHILDREN);
-    av_opt_set(c, "forced-idr", "1", AV_OPT_SEARCH_CHILDREN);
-    av_opt_set(c, "sc_threshold", "0", AV_OPT_SEARCH_CHILDREN);
-    av_opt_set(c, "x264-params", "repeat-headers=1:aud=0:nal-hrd=none", AV_OPT_SEARCH_CHILDREN);
+    for (const struct fw_lavc_option *o = fw_x264_options; o->name; o++)
+        av_opt_set(c, o->name, o->value, AV_OPT_SEARCH_CHILDREN);
     e->packet = av_packet_alloc();
     e->frame = av_frame_alloc();
     if (!e->packet || !e->frame || avcodec_open2(c, codec, NULL) < 0)

@@ -45,7 +45,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     struct fw_wire_head head;
     struct fw_wire_video video;
     struct fw_wire_beacon beacon, beacon2;
-    struct fw_wire_stamp stamp, stamp2;
+    struct fw_wire_stamp stamps[FW_WIRE_STAMPS_MAX], stamps2[FW_WIRE_STAMPS_MAX];
+    unsigned count, count2;
     struct fw_wire_pong pong;
     struct fw_wire_input_stamp in;
     uint64_t us, us2;
@@ -64,9 +65,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(!fw_wire_parse_beacon(out, fw_wire_write_beacon(out, &beacon), &beacon2));
         require(beacon.newest_frame == beacon2.newest_frame && beacon.current == beacon2.current);
     }
-    if (!fw_wire_parse_stamp(data, size, &stamp)) {
-        require(!fw_wire_parse_stamp(out, fw_wire_write_stamp(out, &stamp), &stamp2));
-        require(!memcmp(&stamp, &stamp2, sizeof(stamp)));
+    if (!fw_wire_parse_stamps(data, size, stamps, &count)) {
+        require(count >= 1 && count <= FW_WIRE_STAMPS_MAX);
+        const size_t written = fw_wire_write_stamps(out, stamps, count);
+        require(written <= sizeof(out) && !fw_wire_parse_stamps(out, written, stamps2, &count2));
+        require(count == count2 && !memcmp(stamps, stamps2, count * sizeof(stamps[0])));
     }
     (void)fw_wire_parse_pong(data, size, &pong);
     (void)fw_wire_parse_input_stamp(data, size, &in);

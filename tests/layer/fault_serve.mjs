@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
-// Device loss in the running server: lost once, one worker is replaced and the other session goes
-// on; lost for ever, the session ends as failed with a reason and the server lives.
+// Workers that break in the running server: killed, by their encoder, by their device. Lost once, one
+// worker is replaced and the other session goes on; lost for ever, the session ends as failed with a
+// reason and the server lives.
 import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
@@ -130,7 +131,81 @@ async function lostForEver() {
   }
 }
 
+/** Input for the worker: `count` moves in one message. */
+function moves(viewer, count) {
+  const message = Buffer.alloc(16 + 40 * count);
+  message[0] = 0x20;
+  message.writeUInt16LE(16, 2);
+  message.writeUInt32LE(40 * count, 4);
+  message.writeUInt16LE(count, 8);
+  for (let i = 0; i < count; i++) {
+    message[16 + 40 * i] = 4; // a key: not merged with the one before
+    message[17 + 40 * i] = (i + 1) & 1;
+    message.writeUInt16LE(30 + (i >> 1), 20 + 40 * i);
+  }
+  viewer.control.send(message);
+}
+
+/** A worker that dies with messages unread resets its link: that must be noticed all the same. */
+async function killedWithInputUnread() {
+  const server = new Server({ port: PORT });
+  try {
+    if (!checks.check(await server.ready(), 'the server starts without the layer', server.log)) {
+      return;
+    }
+    const { id, viewer } = await openSession(server);
+    checks.check(await until(() => viewer.frames > 5, 15000), 'a picture', describe(viewer));
+    for (let round = 1; round <= 3; round++) {
+      const { workerPid } = (await server.api('GET', `/sessions/${id}`)).body;
+      process.kill(workerPid, 'SIGSTOP');
+      for (let i = 0; i < 10; i++) {
+        moves(viewer, 40);
+      }
+      await sleep(100);
+      const before = viewer.frames;
+      process.kill(workerPid, 'SIGKILL');
+      const back = await until(() => viewer.frames > before + 2, 5000);
+      checks.check(back, `killed with input unread (${round}): picture back`, describe(viewer));
+      const { body } = await server.api('GET', `/sessions/${id}`);
+      checks.check(
+        body.workerPid !== workerPid && body.restarts === round && body.state === 'running',
+        `killed with input unread (${round}): another worker`,
+        JSON.stringify(body),
+      );
+    }
+    viewer.close();
+  } finally {
+    checks.check((await server.stop()) === 0, 'ends in order', server.log.slice(-800));
+  }
+}
+
+/** The encoder breaks in mid-stream: the next one goes on, said, and nobody loses the picture. */
+async function encoderBreaks() {
+  const server = new Server({ port: PORT, args: ['--encoder', 'fault:frame:60'] });
+  try {
+    if (!checks.check(await server.ready(), 'the server starts, bad encoder', server.log)) {
+      return;
+    }
+    const { id, viewer } = await openSession(server);
+    const asked = await until(() => viewer.frames > 5, 15000);
+    checks.check(asked, 'a picture before it breaks', describe(viewer));
+    checks.check(await until(() => viewer.frames > 90, 20000), 'and after it', describe(viewer));
+    const { body } = await server.api('GET', `/sessions/${id}`);
+    checks.check(body.encoder === 'x264', 'the API says what goes on', JSON.stringify(body));
+    checks.check(
+      body.restarts === 0 && !viewer.saw('restarting') && !viewer.closed && viewer.maxGapMs < 1000,
+      'nobody was disturbed',
+      describe(viewer),
+    );
+    viewer.close();
+  } finally {
+    checks.check((await server.stop()) === 0, 'it ends in order', server.log.slice(-800));
+  }
+}
+
 try {
+  await killedWithInputUnread();
+  await encoderBreaks();
   await lostOnce();
   await lostForEver();
 } catch (error) {

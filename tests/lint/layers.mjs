@@ -85,18 +85,44 @@ function checkArrows(file, source, exists = beside) {
   return findings;
 }
 
+/** Is `path` an outside header that `file` must not see? */
+const forbids = (file, path) =>
+  LIBRARIES.some(([what, where]) => what.test(path) && !where.some((place) => place.test(file)));
+
 function checkLibraries(file, source) {
   if (!folderOf(file)) {
     return []; // tests may look everywhere
   }
+  return includesOf(source)
+    .filter(({ path }) => forbids(file, path))
+    .map(({ line, path }) => `${file}:${line}: <${path}> does not belong here`);
+}
+
+/**
+ * What a file sees by way of our own headers counts as seen by it.
+ * @param {string} file
+ * @param {(file: string) => string | null} source the text of a file, null when it is none of ours
+ */
+function checkThrough(file, source) {
+  if (!folderOf(file)) {
+    return [];
+  }
   const findings = [];
-  for (const { line, path } of includesOf(source)) {
-    for (const [what, where] of LIBRARIES) {
-      if (what.test(path) && !where.some((place) => place.test(file))) {
-        findings.push(`${file}:${line}: <${path}> does not belong here`);
+  const seen = new Set([file]);
+  const walk = (at, way, firstLine) => {
+    for (const { line, path, system } of includesOf(source(at) ?? '')) {
+      const first = firstLine || line;
+      if (firstLine && forbids(file, path)) {
+        findings.push(`${file}:${first}: sees <${path}> by way of ${way.join(', ')}`);
+      }
+      const next = path.includes('/') ? path : `${at.slice(0, at.lastIndexOf('/'))}/${path}`;
+      if (!system && !seen.has(next) && source(next) !== null) {
+        seen.add(next);
+        walk(next, [...way, next], first);
       }
     }
-  }
+  };
+  walk(file, [], 0); // 0: what it includes itself is checkLibraries' to find
   return findings;
 }
 
@@ -111,20 +137,35 @@ export function libraries({ files }) {
   return files.filter(isC).flatMap((file) => checkLibraries(file, read(file)));
 }
 
+export function through({ files }) {
+  const cache = new Map(files.filter(isC).map((file) => [file, read(file)]));
+  const source = (file) => cache.get(file) ?? null;
+  return [...cache.keys()].flatMap((file) => checkThrough(file, source));
+}
+
 /** base/ is nouns: it opens no sockets and starts no processes. */
 export function baseOnly({ files }) {
+  return files.filter(isC).flatMap((file) => checkBase(file, read(file)));
+}
+
+function checkBase(file, source) {
   const forbidden = /^(sys\/socket|netinet\/|uv|jansson|spawn)/;
-  return files
-    .filter((file) => isC(file) && file.startsWith('base/'))
-    .flatMap((file) =>
-      includesOf(read(file))
-        .filter(({ path }) => forbidden.test(path))
-        .map(({ line, path }) => `${file}:${line}: <${path}> in base/`),
-    );
+  return includesOf(file.startsWith('base/') ? source : '')
+    .filter(({ path }) => forbidden.test(path))
+    .map(({ line, path }) => `${file}:${line}: <${path}> in base/`);
 }
 
 /** Planted faults, for the lint's own test. */
 export function samples() {
+  const tree = {
+    'session/x.c': '#include "render/a.h"\n',
+    'session/y.c': '#include "render/c.h"\n',
+    'render/a.h': '#include "render/b.h"\n',
+    'render/b.h': '#include <vulkan/vulkan.h>\n#include "render/a.h"\n',
+    'render/c.h': '#include "c_impl.h"\n',
+    'render/c_impl.h': '#include <stdint.h>\n',
+  };
+  const through = (file) => checkThrough(file, (name) => tree[name] ?? null).length;
   return [
     ['arrows', checkArrows('encode/x.c', '#include "stream/server.h"\n').length === 1],
     ['arrows', checkArrows('render/x.c', '#include "render/source/testcard.h"\n').length === 1],
@@ -137,6 +178,9 @@ export function samples() {
     ['libraries', checkLibraries('session/x.c', '# include <vulkan/vulkan.h>\n').length === 1],
     ['libraries', checkLibraries('stream/x.c', '#include <libavutil/frame.h>').length === 1],
     ['libraries', checkLibraries('render/x.c', '#include <libwebsockets.h>').length === 1],
+    ['libraries by way of', through('session/x.c') === 1],
+    ['libraries by way of ok', through('session/y.c') + through('render/a.h') === 0],
+    ['base', checkBase('base/x.c', '#include <sys/socket.h>\n').length === 1],
     ['libraries ok', checkLibraries('render/x.c', '#include <vulkan/vulkan.h>').length === 0],
   ];
 }

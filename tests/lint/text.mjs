@@ -36,12 +36,15 @@ export function spdx({ files }) {
     .map((file) => `${file}: no SPDX-License-Identifier line at the top`);
 }
 
+function tooLong(file, source) {
+  const lines = source.split('\n').length - 1;
+  return lines > MAX_LINES ? [`${file}: ${lines} lines, more than ${MAX_LINES}`] : [];
+}
+
 export function sizes({ files }) {
   return texts(files)
     .filter((file) => SOURCE.test(file))
-    .map((file) => [file, read(file).split('\n').length - 1])
-    .filter(([, lines]) => lines > MAX_LINES)
-    .map(([file, lines]) => `${file}: ${lines} lines, more than ${MAX_LINES}`);
+    .flatMap((file) => tooLong(file, read(file)));
 }
 
 /** C functions by the house style: `{` and `}` of a function stand alone in the first column. */
@@ -115,6 +118,8 @@ export function samples() {
   const long = `int f(void)\n{\n${'    g();\n'.repeat(MAX_FUNCTION + 1)}}\n`;
   return [
     ['SPDX', !hasSpdx('// hello\n')],
+    ['file sizes', tooLong('x.c', '\n'.repeat(MAX_LINES + 1)).length === 1],
+    ['file sizes ok', tooLong('x.c', '\n'.repeat(MAX_LINES)).length === 0],
     ['function sizes', longFunctions('x.c', long).length === 1],
     ['machine', forbiddenIn('x.c', 'open("/wor' + 'k/main/x")').length === 1],
     ['hygiene', unhygienic('x.c', 'int x; \n\ty').length === 3],

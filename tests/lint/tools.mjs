@@ -74,7 +74,6 @@ export async function headersAlone({ files, build }) {
       '-Werror',
       '-DFW_VERSION="x"',
       '-I.',
-      '-Iinclude',
       `-I${build}`,
       '-Itests',
       `-I${path.dirname(file)}`,
@@ -129,26 +128,14 @@ export async function clangFormat({ files }) {
 
 const node = (script) => path.join('tests/node_modules', script);
 
-export async function typeCheck() {
-  const configs = ['stream/web/tsconfig.json', 'tests/tsconfig.json'].filter((file) =>
-    fs.existsSync(file),
-  );
-  if (configs.length === 0) {
-    return ['no tsconfig.json in stream/web or tests'];
-  }
-  const findings = [];
-  for (const config of configs) {
-    const { code, out } = await sh(process.execPath, [
-      node('typescript/bin/tsc'),
-      '--noEmit',
-      '-p',
-      config,
-    ]);
-    if (code) {
-      findings.push(...lines(out, 30));
-    }
-  }
-  return findings;
+export async function typeCheck({ config = 'tests/tsconfig.json' }) {
+  const { code, out } = await sh(process.execPath, [
+    node('typescript/bin/tsc'),
+    '--noEmit',
+    '-p',
+    config,
+  ]);
+  return code ? lines(out, 30) : [];
 }
 
 export async function prettier({ files }) {
@@ -173,4 +160,39 @@ export async function shellSyntax({ files }) {
   );
   const results = await pool(scripts, (file) => sh('bash', ['-n', file]));
   return results.flatMap(({ code, out }, i) => (code ? [`${scripts[i]}: ${lines(out, 2)}`] : []));
+}
+
+/** Planted faults, for the lint's own test: `[rule, whether it found it]`. */
+export async function samples() {
+  const dir = fs.mkdtempSync(path.join(os.tmpdir(), 'framewire-lint-'));
+  const put = (name, text) => {
+    fs.writeFileSync(path.join(dir, name), text);
+    return path.join(dir, name);
+  };
+  try {
+    fs.copyFileSync('.clang-format', path.join(dir, '.clang-format'));
+    const config = {
+      extends: path.resolve('tests/tsconfig.json'),
+      include: [put('types.js', '/** @type {number} */\nexport const n = "one";\n')],
+    };
+    const source = put('stray.c', 'int stray(void);\nint stray(void)\n{\n    return 1;\n}\n');
+    await sh('gcc', ['-c', '-o', path.join(dir, 'stray.o'), source]);
+    for (const name of ['a', 'b', 'c', 'd', 'e']) {
+      await sh('ar', ['rcs', path.join(dir, `libfw_${name}.a`), path.join(dir, 'stray.o')]);
+    }
+    const header = put('needy.h', '#pragma once\nint fw_needy(uint32_t n);\n');
+    const all = [
+      ['headers alone', headersAlone({ files: [header], build: dir }), 'uint32_t'],
+      ['symbols', symbols({ build: dir }), 'exports stray'],
+      ['clang-format', clangFormat({ files: [put('ugly.c', 'int  x ;\n')] }), 'ugly.c'],
+      ['types', typeCheck({ config: put('tsconfig.json', JSON.stringify(config)) }), "'number'"],
+      ['prettier', prettier({ files: [put('ugly.css', 'a{b:c}')] }), 'ugly.css'],
+      ['shell', shellSyntax({ files: [put('open.sh', 'if true; then\n')] }), 'open.sh'],
+    ];
+    return await Promise.all(
+      all.map(async ([name, found, part]) => [name, (await found).join('\n').includes(part)]),
+    );
+  } finally {
+    fs.rmSync(dir, { recursive: true, force: true });
+  }
 }

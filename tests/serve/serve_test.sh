@@ -262,6 +262,42 @@ test_seats() {
     is 'a seat is given back' "$(post_status /api/v1/sessions '{"source":"testcard"}')" 201
 }
 
+# Sessions that end while they start: their workers are not kept beyond the one that waits.
+few_workers() { [[ $(children "$server" | wc -w) -le $1 ]]; }
+test_storm() {
+    local i id took
+    for id in $(request GET /api/v1/sessions | grep -oE '"id":"[^"]*' | cut -d'"' -f4); do
+        status DELETE "/api/v1/sessions/$id" >/dev/null
+    done
+    for ((i = 0; i < 6; i++)); do
+        for id in 1 2 3; do
+            post /api/v1/sessions '{"source":"testcard"}' | field id >>"$dir/storm"
+        done
+        while read -r id; do status DELETE "/api/v1/sessions/$id" >/dev/null; done <"$dir/storm"
+        : >"$dir/storm"
+    done
+    is 'storm: no session left' "$(request GET /api/v1/sessions)" '{"sessions":[]}'
+    if took=$(until_true 8000 few_workers 1); then
+        ok "storm: surplus workers end ($took ms)"
+    else
+        bad 'storm: surplus workers end' "$(children "$server")"
+    fi
+    id=$(post /api/v1/sessions '{"source":"testcard"}' | field id)
+    if until_true 3000 state_is "$id" running >/dev/null; then ok 'storm: sessions start'; else bad 'storm: sessions start' "$(request GET "/api/v1/sessions/$id")"; fi
+}
+
+test_answers() {
+    local headers
+    headers=$(post /api/v1/sessions '{"source":"testcard"}' -D - -o /dev/null)
+    has 'create: Location' "${headers,,}" 'location: /api/v1/sessions/'
+    request DELETE "$(sed -nE 's/^location: ([^\r]*).*/\1/Ip' <<<"$headers")"
+    headers=$(request PUT /api/v1/sessions -d '' -D - -o /dev/null)
+    has 'bad method: Allow' "${headers,,}" 'allow: get, head, post'
+    is 'HEAD' "$("${curl[@]}" -I -o /dev/null -w '%{http_code}' "$base/api/v1/sources")" 200
+    is 'page of no session' "$(status GET /s/nothing)" 404
+    has 'page of no session: a page' "$(request GET /s/nothing)" '<!doctype html>'
+}
+
 test_server_killed() {
     local kids took
     kids=$(children "$server")
@@ -338,6 +374,8 @@ if start 'start' --models "$dir/models" --max-sessions 3 --log-level debug; then
     test_workers
     test_broken_model
     test_seats
+    test_storm
+    test_answers
     test_server_killed
 fi
 if start 'start again' --idle-timeout 5; then

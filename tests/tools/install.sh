@@ -39,7 +39,7 @@ install_packages() {
                 "As root: apt-get install --no-install-recommends ${missing[*]}"
         root=(sudo)
     fi
-    say "installing ${#missing[@]} packages: ${missing[*]}"
+    say "installing ${#missing[@]} packages (a minute or two; log: $log): ${missing[*]}"
     local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
         -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2)
     if ! "${apt[@]}" update >"$log" 2>&1; then
@@ -66,8 +66,8 @@ build_tree() {
     mkdir -p "$dir"
     local made="$PWD"$'\n'"$*"
     if [[ ! -f $dir/build.ninja || $(cat "$dir/.source" 2>/dev/null) != "$made" ]]; then
-        local fresh=()
-        [[ -d $dir/meson-private ]] && fresh=(--wipe)
+        local fresh=() # a set-up that failed has left no coredata, and nothing that --wipe could use
+        [[ -f $dir/meson-private/coredata.dat ]] && fresh=(--wipe)
         if ! meson setup "${fresh[@]}" "$dir" "$@" >"$log" 2>&1; then
             tail -n 25 "$log" >&2
             return 1

@@ -29,11 +29,17 @@ prepare() {
     # Leftover settings of the caller must not change what is tested.
     unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ICD_FILENAMES VK_DRIVER_FILES
     say "models from $FW_MODELS"
-    if [[ -f tests/package.json ]] && { wants lint || wants browser || wants net; }; then
-        install_npm
-    fi
+    local suite # those with a part in node
+    for suite in lint asan layer net browser bench soak; do
+        wants "$suite" && install_npm && break
+    done
+    exec 9>build/.lock
+    flock 9 # a ./run at the same time builds into the same folder
     say "building (log: build/build.log)"
-    build_tree build build/build.log -- -Dtests=true || die "the build failed, see build/build.log"
+    # Warnings stop CI, not a person whose compiler is newer than ours.
+    build_tree build build/build.log -- -Dtests=true ${CI:+-Dwerror=true} ||
+        die "the build failed, see build/build.log"
+    exec 9>&-
     start_builds
 }
 

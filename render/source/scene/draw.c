@@ -158,9 +158,22 @@ static unsigned key_of(const struct fw_draw *draw, const struct fw_scene_materia
     key |= there[FW_SLOT_EMISSIVE] && !m->unlit ? FW_KEY_EMISSIVE : 0;
     key |= there[FW_SLOT_ORM] && m->has_rough_metal && !m->unlit ? FW_KEY_ROUGH_METAL : 0;
     key |= there[FW_SLOT_ORM] && m->has_occlusion && !m->unlit ? FW_KEY_OCCLUSION : 0;
+    for (int s = 0; s < FW_SLOT_COUNT; s++)
+        key |= there[s] && m->uv_set[s] ? FW_KEY_SECOND_UV : 0;
     key |= m->unlit ? FW_KEY_UNLIT : 0;
     key |= m->alpha == FW_ALPHA_MASK ? FW_KEY_MASK : m->alpha == FW_ALPHA_BLEND ? FW_KEY_BLEND : 0;
     return key;
+}
+
+static bool has_color(const struct fw_scene_model *model, const struct fw_scene_mesh *mesh)
+{
+    static const uint16_t white[4] = { 65535, 65535, 65535, 65535 };
+    for (uint32_t i = 0; i < mesh->index_count; i++) {
+        uint32_t index = model->indices[mesh->first_index + i];
+        if (memcmp(model->vertices[index].color, white, sizeof(white)) != 0)
+            return true;
+    }
+    return false;
 }
 
 static enum fw_err upload_materials(struct fw_draw *draw, const struct fw_scene_model *model)
@@ -186,9 +199,12 @@ static enum fw_err upload_materials(struct fw_draw *draw, const struct fw_scene_
         memcpy(b->uv_rows[1], m->uv_transform + 3, 3 * sizeof(float));
         for (int s = 0; s < FW_SLOT_COUNT; s++)
             b->uv_set[s] = m->uv_set[s];
-        draw->keys[i] = (uint8_t)key_of(draw, m);
+        draw->keys[i] = (uint16_t)key_of(draw, m);
         draw->double_sided[i] = m->double_sided;
     }
+    for (uint32_t i = 0; i < model->mesh_count; i++)
+        if (has_color(model, &model->meshes[i]))
+            draw->keys[model->meshes[i].material] |= FW_KEY_COLOR;
     err = upload_buffer(draw, blocks, count * stride, VK_BUFFER_USAGE_UNIFORM_BUFFER_BIT,
                         &draw->materials);
 error:

@@ -9,7 +9,7 @@
 #include "render/source/scene/env.h"
 #include "render/source/scene/model.h"
 
-enum { FW_DRAW_KEYS = 1 << 8, FW_DRAW_WRAPS = 9, FW_DRAW_FIXED = 2 };
+enum { FW_DRAW_KEYS = 1 << 10, FW_DRAW_WRAPS = 9, FW_DRAW_FIXED = 2 };
 
 // Bits of a material's pipeline key.
 enum fw_draw_key {
@@ -21,6 +21,8 @@ enum fw_draw_key {
     FW_KEY_UNLIT = 32,
     FW_KEY_MASK = 64,
     FW_KEY_BLEND = 128,
+    FW_KEY_COLOR = 256,     // vertices have colours
+    FW_KEY_SECOND_UV = 512, // a texture uses the second set
 };
 
 struct fw_draw_item {
@@ -53,7 +55,7 @@ struct fw_draw {
     VkDescriptorPool pool;
     VkDescriptorSet frame_set;
     VkDescriptorSet *material_sets;
-    uint8_t *keys; // per material
+    uint16_t *keys; // per material
     bool *double_sided;
     struct fw_scene_mesh *meshes;
     struct fw_draw_item *items; // opaque and masked first, blended ones from `blend_from`
@@ -94,13 +96,12 @@ void fw_draw_pipelines_finish(struct fw_draw *draw, struct fw_draw_pipelines *se
 // std140, as in shaders/scene_frame.glsl
 struct fw_draw_frame_block {
     float view_projection[16];
-    float eye[4], light[4], light_color[4], ground[4], ground_turn[4];
-    float sh[9][4];
+    float eye[4], ground[4], ground_turn[4];
 };
 // std140, as in shaders/scene.frag
 struct fw_draw_material_block {
     float base[4], emissive[4], factors[4], more[4], uv_rows[2][4];
     int32_t uv_set[4];
 };
-_Static_assert(sizeof(struct fw_draw_frame_block) == 64 + 5 * 16 + 9 * 16, "scene_frame.glsl");
+_Static_assert(sizeof(struct fw_draw_frame_block) == 64 + 3 * 16, "scene_frame.glsl");
 _Static_assert(sizeof(struct fw_draw_material_block) == 7 * 16, "scene.frag");

@@ -64,6 +64,8 @@ struct constants {
     VkBool32 tone_mapped, base, rough_metal, occlusion, normal, emissive, unlit;
     int32_t alpha_mode;
     float top_lod;
+    VkBool32 color, second_uv;
+    float sh[9][3];
 };
 
 static enum fw_err material_pipeline(struct fw_draw *draw, const struct fw_draw_pipelines *set,
@@ -87,7 +89,7 @@ static enum fw_err material_pipeline(struct fw_draw *draw, const struct fw_draw_
         .vertexAttributeDescriptionCount = sizeof(attributes) / sizeof(attributes[0]),
         .pVertexAttributeDescriptions = attributes,
     };
-    const struct constants constants = {
+    struct constants constants = {
         .tone_mapped = draw->tone_mapped,
         .base = (key & FW_KEY_BASE) != 0,
         .rough_metal = (key & FW_KEY_ROUGH_METAL) != 0,
@@ -99,11 +101,16 @@ static enum fw_err material_pipeline(struct fw_draw *draw, const struct fw_draw_
                       : key & FW_KEY_BLEND ? 2
                                            : 0,
         .top_lod = FW_ENV_MIPS - 1,
+        .color = (key & FW_KEY_COLOR) != 0,
+        .second_uv = (key & FW_KEY_SECOND_UV) != 0,
     };
-    VkSpecializationMapEntry entries[9];
-    for (uint32_t i = 0; i < 9; i++)
+    for (int i = 0; i < 9; i++)
+        memcpy(constants.sh[i], draw->sh[i], sizeof(constants.sh[i]));
+    enum { COUNT = sizeof(constants) / 4 };
+    VkSpecializationMapEntry entries[COUNT];
+    for (uint32_t i = 0; i < COUNT; i++)
         entries[i] = (VkSpecializationMapEntry){ i, i * 4, 4 };
-    const VkSpecializationInfo special = { 9, entries, sizeof(constants), &constants };
+    const VkSpecializationInfo special = { COUNT, entries, sizeof(constants), &constants };
     return fw_gpu_graphics_pipeline(draw->gpu,
                                     &(struct fw_gpu_graphics_params){
                                         .vertex = FW_SPIRV(fw_spv_scene_vert),
@@ -145,7 +152,6 @@ static enum fw_err fixed_pipelines(struct fw_draw *draw, struct fw_draw_pipeline
         return err;
     params.vertex = FW_SPIRV(fw_spv_scene_ground_vert);
     params.fragment = FW_SPIRV(fw_spv_scene_ground_frag);
-    params.fragment_constants = NULL;
     params.blend = true;
     params.name = "scene ground";
     return fw_gpu_graphics_pipeline(draw->gpu, &params, &set->ground);

@@ -10,8 +10,6 @@ static void fill_block(const struct fw_draw *draw, const struct fw_draw_frame *f
                        struct fw_draw_frame_block *out)
 {
     *out = (struct fw_draw_frame_block){
-        .light = { -0.46f, 0.70f, 0.54f, 0 },
-        .light_color = { 1.20f, 1.15f, 1.08f, 0 },
         .ground_turn = { cosf(f->turn), sinf(f->turn), f->grid ? 1.0f : 0.0f, 0 },
     };
     mat4 both;
@@ -19,7 +17,6 @@ static void fill_block(const struct fw_draw *draw, const struct fw_draw_frame *f
     memcpy(out->view_projection, both, sizeof(both));
     memcpy(out->eye, f->eye, sizeof(f->eye));
     memcpy(out->ground, draw->ground, sizeof(out->ground));
-    memcpy(out->sh, draw->sh, sizeof(out->sh));
 }
 
 static void update_block(const struct fw_draw *draw, const struct fw_draw_frame *f)

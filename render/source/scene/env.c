@@ -21,6 +21,9 @@ static const struct soft_box boxes[] = {
     { { 0.05f, 1.00f, -0.05f }, 0.45f, 0.45f, 0.25f, { 2.2f, 2.3f, 2.4f } },  // from the ceiling
 };
 
+// So that white paper facing the camera comes out just short of white.
+static const float exposure = 0.50f;
+
 static float smooth(float edge0, float edge1, float x)
 {
     float t = (x - edge0) / (edge1 - edge0);
@@ -56,6 +59,8 @@ void fw_env_radiance(const float dir[3], float out[3])
         for (int k = 0; k < 3; k++)
             out[k] += b->color[k] * on;
     }
+    for (int k = 0; k < 3; k++)
+        out[k] *= exposure;
 }
 
 // Vulkan's cube faces: +X -X +Y -Y +Z -Z; s, t in -1..1.

@@ -142,8 +142,6 @@ static enum fw_err check_extensions(const struct fw_gltf *g)
         bool known = false;
         for (size_t k = 0; name && k < sizeof(fine) / sizeof(fine[0]); k++)
             known = known || !strcmp(fine[k], name);
-        // Quantised attributes are read as they are when nothing worse stands beside them.
-        known = known || (name && !strcmp(name, "KHR_mesh_quantization"));
         if (!known)
             return fw_scene_fail(g->note, FW_ERR_UNSUPPORTED,
                                  "The file needs the glTF extension \"%.80s\", which is not "

@@ -42,6 +42,14 @@ static enum fw_err check_attributes(const struct fw_gltf *g, const json_t *attri
         for (size_t i = 0; i < sizeof(shapes) / sizeof(shapes[0]); i++)
             if (!strcmp(shapes[i].name, name) && shapes[i].components != a.components)
                 return fw_gltf_broken(g, "an attribute of a mesh has the wrong shape");
+        // assimp takes the bytes for floats whatever they are.
+        bool floats = !strcmp(name, "POSITION") || !strcmp(name, "NORMAL") ||
+                      !strcmp(name, "TANGENT") || !strncmp(name, "TEXCOORD_", 9);
+        if (floats && a.component != 5126)
+            return fw_scene_fail(g->note, FW_ERR_UNSUPPORTED,
+                                 "The file stores \"%.32s\" as integers, which is not supported. "
+                                 "Export it again with floating-point attributes.",
+                                 name);
     }
     return FW_OK;
 }

@@ -18,10 +18,8 @@
 #define STBI_NO_PSD
 #define STBI_NO_GIF
 #define STBI_MAX_DIMENSIONS FW_SCENE_MAX_TEXTURE
-#pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wunused-function" // what we leave out leaves declarations behind
 #include <stb_image.h>
-#pragma GCC diagnostic pop
 
 enum { MAX_WORKERS = 8 };
 

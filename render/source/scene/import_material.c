@@ -145,17 +145,16 @@ static uint8_t wrap_of(enum aiTextureMapMode mode)
                                             : FW_WRAP_REPEAT;
 }
 
-// assimp keeps glTF's transform as one about the picture's middle, with v upwards; back to rows
-// that apply to v downwards.
+// assimp turns glTF's transform into one with v upwards, and the offsets with it; this goes the
+// same way back, to rows that apply to v downwards. A positive rotation turns the picture
+// clockwise.
 static void set_transform(struct fw_scene_material *out, const struct aiUVTransform *t)
 {
-    float c = cosf(t->mRotation), s = sinf(t->mRotation);
+    float c = cosf(-t->mRotation), s = sinf(-t->mRotation);
     float sx = t->mScaling.x, sy = t->mScaling.y;
-    // up' = R (S up - h) + h + T, with h = (0.5, 0.5)
-    float a[6] = { c * sx, -s * sy, -0.5f * c + 0.5f * s + 0.5f + t->mTranslation.x,
-                   s * sx, c * sy,  -0.5f * s - 0.5f * c + 0.5f + t->mTranslation.y };
-    // down = 1 - up in v, on both sides
-    float m[6] = { a[0], -a[1], a[2] + a[1], -a[3], a[4], 1 - a[5] - a[4] };
+    float offset_x = t->mTranslation.x - 0.5f * sx * (1 - c + s);
+    float offset_y = 1 - sy - t->mTranslation.y + 0.5f * sy * (s + c - 1);
+    const float m[6] = { c * sx, s * sy, offset_x, -s * sx, c * sy, offset_y };
     for (int i = 0; i < 6; i++)
         if (!isfinite(m[i]))
             return;

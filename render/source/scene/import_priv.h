@@ -2,6 +2,8 @@
 // For import*.c only: the state of one import.
 #pragma once
 
+#include <limits.h> // assimp/mesh.h uses INT_MAX without it
+
 #include <assimp/scene.h>
 
 #include "render/source/scene/file.h"

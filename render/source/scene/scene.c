@@ -109,10 +109,12 @@ static enum fw_err load(struct scene *s, const struct fw_source_params *params,
     float low[3], high[3];
     for (int k = 0; k < 3; k++) {
         // The built-in scene is round: nothing stands in the corners of its box.
-        float trim = !path && k != 1 ? (model->max[k] - model->min[k]) * 0.13f : 0;
+        float trim = !path && k != 1 ? (model->max[k] - model->min[k]) * 0.19f : 0;
         low[k] = model->min[k] + trim;
         high[k] = model->max[k] - trim;
     }
+    if (!path)
+        low[1] -= 0.35f; // what is near stands low in the picture
     fw_camera_init(&s->camera, low, high, params->width, params->height);
     s->camera.turntable = orbit < 0 ? !path : orbit == 1;
     VkFormat format =

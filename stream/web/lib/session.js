@@ -192,7 +192,9 @@ export class Session {
       this.progress = { percent: Number(message.percent), what: String(message.what ?? '') };
       this.changed('server');
     } else if (message.type === 'error') {
-      this.note(String(message.error?.message ?? message.error?.code ?? 'error'));
+      // What closes the connection is said by the page at large.
+      if (message.error?.code !== 'unauthorized')
+        this.note(String(message.error?.message ?? message.error?.code ?? 'error'));
     }
   }
 

@@ -155,7 +155,7 @@ function card(source) {
   text.append(make('span', 'card-title', title));
   const note =
     kind === 'model'
-      ? [extension(source.file ?? ''), source.bytes ? size(source.bytes) : '']
+      ? [extension(source.file ?? ''), source.bytes === undefined ? '' : size(source.bytes)]
           .filter(Boolean)
           .join(' · ')
       : source.description;

@@ -83,15 +83,24 @@ function endTrouble(s) {
   if (s.server.state === 'failed') return failed(s);
   return say({
     title: 'The session has ended',
-    text: sentence(message) || sentence(s.server.message),
+    text: [
+      sentence(message) || sentence(s.server.message),
+      'Another one can be opened from the start page.',
+    ]
+      .filter(Boolean)
+      .join(' '),
     actions: ['home'],
   });
 }
 
 /** @param {Situation} s */
 function failed(s) {
+  // What a file is to blame for is not cured by another try.
+  const file = ['format', 'too_large', 'not_found', 'unsupported', 'invalid'].includes(
+    s.server.code,
+  );
   return say({
-    title: 'The session has failed',
+    title: file ? 'This can’t be shown' : 'The session has failed',
     text: sentence(s.server.message) || sentence(s.server.code) || 'The server gave no reason.',
     actions: ['home'],
   });

@@ -62,6 +62,7 @@ window.framewire = { stats: () => session.stats.snapshot(), session };
 
 let drawn = '';
 let asking = false;
+let answered = false; // a token was typed, and the server has not let it in yet
 
 function draw() {
   const status = describe({
@@ -75,6 +76,7 @@ function draw() {
     decoderTrouble: session.decoderTrouble,
     pictures: session.stats.presented,
   });
+  if (session.connection.state.phase === 'open') answered = false;
   const key = JSON.stringify(status);
   if (key === drawn) return;
   drawn = key;
@@ -91,7 +93,8 @@ function draw() {
     const action = /** @type {any} */ (button instanceof HTMLElement ? button.dataset.action : '');
     /** @type {HTMLElement} */ (button).hidden = !status.actions.includes(action);
   }
-  if (status.actions.includes('token')) void requestToken(status.text);
+  if (status.actions.includes('token'))
+    void requestToken(answered ? 'That token was not accepted.' : status.text);
 }
 
 /** @param {string} why */
@@ -101,6 +104,7 @@ async function requestToken(why) {
   const token = await askToken(why);
   asking = false;
   if (!token) return;
+  answered = true;
   setSessionToken(id, token);
   session.reconnect();
 }

@@ -43,15 +43,10 @@ async function presentPath(name, tag, newPage = chromiumPage) {
   assert.deepEqual(page.errors, []);
 }
 
-export default {
-  'present=track shows the true size in the true colour': () => presentPath('track', 'VIDEO'),
-  'present=copy shows the true size in the true colour': () => presentPath('copy', 'CANVAS'),
-  'present=draw shows the true size in the true colour': () => presentPath('draw', 'CANVAS'),
-  'the same in Firefox, by copy': () => presentPath('copy', 'CANVAS', firefoxPage),
-  'the same in Firefox, by draw': () => presentPath('draw', 'CANVAS', firefoxPage),
-
+// Mostly waiting: run side by side.
+export const patient = {
   'the present path is measured once and remembered': async () => {
-    const { page } = await opened({});
+    const { page } = await opened({}, '', { width: 640, height: 360, fresh: true });
     const how = () => page.evaluate(() => window.framewire.session.choice);
     const measured = await until('a measurement', async () => {
       const choice = await how();
@@ -64,19 +59,6 @@ export default {
     await firstPicture(page);
     assert.deepEqual((await how()).how, 'remembered');
     assert.equal((await how()).path, measured.path);
-  },
-
-  'a decoder that breaks: one key frame asked for, a new decoder, picture back': async () => {
-    const { server, page } = await opened({});
-    await pictures(page, 10);
-    const before = texts(server, 'keyframe').length;
-    await page.evaluate(() => window.framewire.session.decoder.codec.close());
-    const begin = Date.now();
-    await pictures(page, 5);
-    assert.ok(Date.now() - begin < 2500, `${Date.now() - begin} ms`);
-    await sleep(1000);
-    assert.equal(texts(server, 'keyframe').length - before, 1);
-    assert.equal((await stats(page)).decoderErrors, 1);
   },
 
   'a picture that is no H.264: the same, and no storm when it goes on': async () => {
@@ -102,6 +84,99 @@ export default {
     await pictures(page, 5, 12_000);
   },
 
+  'a silent server: said after 3 s, left after 8 s, back when it speaks': async () => {
+    const { server, page } = await opened({});
+    server.silent = true;
+    const begin = Date.now();
+    await says(page, /No word from the server/, 6000);
+    assert.ok(Date.now() - begin > 2000);
+    await until(
+      'a new hello',
+      () => texts(server, 'hello').filter((h) => h.channel === 'control').length > 1,
+      14_000,
+    );
+    server.silent = false;
+    await pictures(page, 3);
+    await fine(page);
+  },
+
+  'a server that is away: attempts are counted, “try now” tries now': async () => {
+    const { server, page } = await opened({});
+    const { port } = server;
+    await server.stop();
+    await says(page, /Reconnecting.*Attempt [2-9]/, 20_000);
+    const again = await new FakeServer({ root: env.web, port }).start();
+    env.atEnd(() => again.stop());
+    await page.evaluate(() => document.querySelector('[data-action=retry]').click());
+    await pictures(page, 3, 5000);
+    await fine(page);
+  },
+
+  'a cut connection comes back by itself': async () => {
+    const { server, page } = await opened({});
+    await page.evaluate(() => (window.mark = 1));
+    for (const client of server.ws.clients) client.terminate();
+    await pictures(page, 3, 8000);
+    await fine(page);
+    assert.equal(await page.evaluate(() => window.mark), 1);
+  },
+
+  'only the picture connection is lost: only it is opened again': async () => {
+    const { server, page } = await opened({});
+    for (const { media } of server.viewers.values()) media.terminate();
+    await pictures(page, 5, 6000);
+    const hellos = texts(server, 'hello').map((h) => h.channel);
+    assert.deepEqual(hellos, ['control', 'media', 'media']);
+  },
+
+  'a session that fails gives its reason': async () => {
+    const { server, page } = await opened({});
+    server.sendText({ type: 'state', state: 'restarting', code: 'worker_lost', message: '' });
+    await says(page, /renderer is restarting/);
+    server.sendText({
+      type: 'state',
+      state: 'failed',
+      code: 'x',
+      message: 'the model is broken: no mesh',
+    });
+    await says(page, /failed.*The model is broken: no mesh/);
+  },
+
+  'refusals are said in words': async () => {
+    const server = await fake();
+    for (const [code, pattern] of [
+      [4404, /session is over/],
+      [4406, /another version/],
+      [4409, /session has ended/],
+    ]) {
+      server.refuse = { code, reason: '' };
+      const page = await chromiumPage();
+      await page.goto(address(server));
+      await says(page, pattern);
+    }
+  },
+};
+
+export default {
+  'present=track shows the true size in the true colour': () => presentPath('track', 'VIDEO'),
+  'present=copy shows the true size in the true colour': () => presentPath('copy', 'CANVAS'),
+  'present=draw shows the true size in the true colour': () => presentPath('draw', 'CANVAS'),
+  'the same in Firefox, by copy': () => presentPath('copy', 'CANVAS', firefoxPage),
+  'the same in Firefox, by draw': () => presentPath('draw', 'CANVAS', firefoxPage),
+
+  'a decoder that breaks: one key frame asked for, a new decoder, picture back': async () => {
+    const { server, page } = await opened({});
+    await pictures(page, 10);
+    const before = texts(server, 'keyframe').length;
+    await page.evaluate(() => window.framewire.session.decoder.codec.close());
+    const begin = Date.now();
+    await pictures(page, 5);
+    assert.ok(Date.now() - begin < 2500, `${Date.now() - begin} ms`);
+    await sleep(1000);
+    assert.equal(texts(server, 'keyframe').length - before, 1);
+    assert.equal((await stats(page)).decoderErrors, 1);
+  },
+
   'acknowledgements: each picture received and presented, in order': async () => {
     const { server, page } = await opened({});
     await pictures(page, 20);
@@ -123,51 +198,6 @@ export default {
     for (const id of of(2)) assert.ok(of(1).includes(id));
   },
 
-  'a silent server: said after 3 s, left after 8 s, back when it speaks': async () => {
-    const { server, page } = await opened({});
-    server.silent = true;
-    const begin = Date.now();
-    await says(page, /No word from the server/, 6000);
-    assert.ok(Date.now() - begin > 2000);
-    await until(
-      'a new hello',
-      () => texts(server, 'hello').filter((h) => h.channel === 'control').length > 1,
-      14_000,
-    );
-    server.silent = false;
-    await pictures(page, 3);
-    await fine(page);
-  },
-
-  'a cut connection comes back by itself': async () => {
-    const { server, page } = await opened({});
-    await page.evaluate(() => (window.mark = 1));
-    for (const client of server.ws.clients) client.terminate();
-    await pictures(page, 3, 8000);
-    await fine(page);
-    assert.equal(await page.evaluate(() => window.mark), 1);
-  },
-
-  'a server that is away: attempts are counted, “try now” tries now': async () => {
-    const { server, page } = await opened({});
-    const { port } = server;
-    await server.stop();
-    await says(page, /Reconnecting.*Attempt [2-9]/, 20_000);
-    const again = await new FakeServer({ root: env.web, port }).start();
-    env.atEnd(() => again.stop());
-    await page.evaluate(() => document.querySelector('[data-action=retry]').click());
-    await pictures(page, 3, 5000);
-    await fine(page);
-  },
-
-  'only the picture connection is lost: only it is opened again': async () => {
-    const { server, page } = await opened({});
-    for (const { media } of server.viewers.values()) media.terminate();
-    await pictures(page, 5, 6000);
-    const hellos = texts(server, 'hello').map((h) => h.channel);
-    assert.deepEqual(hellos, ['control', 'media', 'media']);
-  },
-
   'unknown messages are skipped, unreadable ones end the connection': async () => {
     const { server, page } = await opened({});
     const [{ control }] = server.viewers.values();
@@ -179,20 +209,6 @@ export default {
     control.send(Buffer.from([0x30, 0, 8, 0, 9, 0, 0, 0]));
     await until('a new hello', () => texts(server, 'hello').length > 2);
     await pictures(page, 3);
-  },
-
-  'refusals are said in words': async () => {
-    const server = await fake();
-    for (const [code, pattern] of [
-      [4404, /session is over/],
-      [4406, /another version/],
-      [4409, /session has ended/],
-    ]) {
-      server.refuse = { code, reason: '' };
-      const page = await chromiumPage();
-      await page.goto(address(server));
-      await says(page, pattern);
-    }
   },
 
   'a protected session asks for the token, once, and keeps it out of the address': async () => {
@@ -216,19 +232,6 @@ export default {
     assert.ok(!page.url().includes('sesame'));
     await page.reload();
     await firstPicture(page);
-  },
-
-  'a session that fails gives its reason': async () => {
-    const { server, page } = await opened({});
-    server.sendText({ type: 'state', state: 'restarting', code: 'worker_lost', message: '' });
-    await says(page, /renderer is restarting/);
-    server.sendText({
-      type: 'state',
-      state: 'failed',
-      code: 'x',
-      message: 'the model is broken: no mesh',
-    });
-    await says(page, /failed.*The model is broken: no mesh/);
   },
 
   'hidden: said, no decoder; shown again: picture within a second': async () => {

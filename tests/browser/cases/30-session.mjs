@@ -40,16 +40,8 @@ const SWEEP = [
   [641, 479],
 ];
 
-async function opened({
-  source = 'testcard',
-  args = {},
-  query = '',
-  size = {},
-  server,
-  via,
-  models,
-} = {}) {
-  server ??= await Server.start({ models });
+async function opened({ source = 'testcard', args = {}, query = '', size = {}, via } = {}) {
+  const server = await Server.shared();
   const { width = 1280, height = 720 } = size;
   const created = await server.create({ source, args, width, height });
   const page = await chromiumPage({ width, height, ...size });
@@ -78,10 +70,8 @@ async function colours(present) {
 }
 
 async function throughProxy(params = {}) {
-  const proxy = await Proxy.start();
-  const server = await Server.start({ args: ['--public-origin', proxy.origin] });
-  proxy.target = server.port;
-  return { proxy, ...(await opened({ server, via: proxy, ...params })) };
+  const proxy = await Proxy.ofShared();
+  return { proxy, ...(await opened({ via: proxy, ...params })) };
 }
 
 async function sameId(page, size) {
@@ -95,10 +85,55 @@ async function sameId(page, size) {
   );
 }
 
+// Mostly waiting: run side by side.
+export const patient = {
+  'a link that goes silent: said, left, and taken up again': async () => {
+    const { page, proxy } = await throughProxy();
+    const frozen = proxy.freeze(9000);
+    await says(page, /No word from the server|Reconnecting/, 7000);
+    await frozen;
+    await pictures(page, 3, 12_000);
+    await fine(page);
+  },
+
+  'a session that is closed elsewhere is over here, in words': async () => {
+    const { page, server, id } = await opened();
+    await server.api('DELETE', `/sessions/${id}`);
+    await says(page, /ended|over|closing/);
+    await page.goto(server.url('/s/unknown'));
+    assert.match(await page.textContent('body'), /session/);
+  },
+
+  'with tokens: the page’s code works once, the token stays out of the address': async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'fw-token-'));
+    env.atEnd(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'tokens');
+    const token = 'a-token-of-more-than-sixteen';
+    writeFileSync(file, `tester:${token}\n`, { mode: 0o600 });
+    const server = await Server.start({ args: ['--token-file', file] });
+    const page = await chromiumPage();
+    await page.goto(server.url('/'));
+    await page.locator('#token-dialog[open]').waitFor();
+    await page.fill('#token', token);
+    await page.keyboard.press('Enter');
+    await page.locator('#features .card').nth(1).click();
+    await page.waitForURL(/\/s\/[^/#]+$/);
+    await firstPicture(page);
+    const path = new URL(page.url()).pathname;
+    const stranger = await chromiumPage({ fresh: true });
+    await stranger.goto(server.url(`${path}#wrong-code`));
+    await stranger.locator('#token-dialog[open]').waitFor();
+    await stranger.fill('#token', token);
+    await stranger.keyboard.press('Enter');
+    await firstPicture(stranger);
+    assert.ok(!stranger.url().includes(token) && !new URL(stranger.url()).hash);
+    assert.ok(!server.log.includes(token));
+  },
+};
+
 export default {
   'start page: cards for the scene, the test card and each model': async () => {
-    const { folder } = await models();
-    const server = await Server.start({ models: folder });
+    const server = await Server.shared();
     const page = await chromiumPage();
     await page.goto(server.url('/'));
     await page.locator('#features .card').first().waitFor();
@@ -112,6 +147,7 @@ export default {
     await firstPicture(page);
     await fine(page);
     assert.deepEqual(page.errors, []);
+    await server.api('DELETE', `/sessions/${new URL(page.url()).pathname.slice(3)}`);
   },
 
   'the test card’s colours, shown by track': () => colours('track'),
@@ -213,19 +249,9 @@ export default {
     await fine(page);
     assert.equal(await page.evaluate(() => window.mark), 1);
     assert.ok((await stats(page)).lastFrameId > input);
-    assert.deepEqual(
-      (await server.api('GET', '/sessions')).body.sessions.map((s) => s.id),
-      [id],
-    );
-  },
-
-  'a link that goes silent: said, left, and taken up again': async () => {
-    const { page, proxy } = await throughProxy();
-    const frozen = proxy.freeze(9000);
-    await says(page, /No word from the server|Reconnecting/, 7000);
-    await frozen;
-    await pictures(page, 3, 12_000);
-    await fine(page);
+    const { body } = await server.api('GET', '/sessions');
+    assert.equal(body.sessions.find((s) => s.id === id).viewers, 1);
+    assert.equal(body.sessions.filter((s) => s.viewers > 0).length, 1);
   },
 
   'kill -9 of the worker: picture back on the same page': async () => {
@@ -297,8 +323,8 @@ export default {
   },
 
   'a still scene sends nothing; input on it is answered at once': async () => {
-    const { folder, model } = await models();
-    const { page } = await opened({ source: 'scene', args: { model }, models: folder });
+    const { model } = await models();
+    const { page } = await opened({ source: 'scene', args: { model } });
     await until(
       'the scene to come to rest',
       async () => {
@@ -308,10 +334,15 @@ export default {
       },
       30_000,
     );
-    const { received, ageMs } = await stats(page);
-    await sleep(2000);
+    const { received } = await stats(page);
+    const ages = [];
+    for (let i = 0; i < 20; i++) {
+      await sleep(100);
+      ages.push((await stats(page)).ageMs);
+    }
     assert.equal((await stats(page)).received, received);
-    assert.equal(ageMs, 0);
+    // A busy machine may hold one beacon back, and the age counts from the last.
+    assert.ok(ages.filter((age) => age === 0).length > 10, `ages in ms: ${ages}`);
     await page.mouse.move(600, 300);
     await page.mouse.down();
     await page.mouse.move(700, 340, { steps: 5 });
@@ -320,8 +351,8 @@ export default {
   },
 
   'a real model turns under the mouse': async () => {
-    const { folder, model } = await models();
-    const { page, size } = await opened({ source: 'scene', args: { model }, models: folder });
+    const { model } = await models();
+    const { page, size } = await opened({ source: 'scene', args: { model } });
     const look = () => {
       const points = [];
       for (let y = 60; y < size.height - 60; y += 30)
@@ -340,39 +371,5 @@ export default {
       const after = await look();
       return after.filter((p, i) => Math.abs(p[1] - before[i][1]) > 12).length > after.length / 20;
     });
-  },
-
-  'a session that is closed elsewhere is over here, in words': async () => {
-    const { page, server, id } = await opened();
-    await server.api('DELETE', `/sessions/${id}`);
-    await says(page, /ended|over|closing/);
-    await page.goto(server.url('/s/unknown'));
-    assert.match(await page.textContent('body'), /session/);
-  },
-
-  'with tokens: the page’s code works once, the token stays out of the address': async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'fw-token-'));
-    env.atEnd(() => rmSync(folder, { recursive: true }));
-    const file = join(folder, 'tokens');
-    const token = 'a-token-of-more-than-sixteen';
-    writeFileSync(file, `tester:${token}\n`, { mode: 0o600 });
-    const server = await Server.start({ args: ['--token-file', file] });
-    const page = await chromiumPage();
-    await page.goto(server.url('/'));
-    await page.locator('#token-dialog[open]').waitFor();
-    await page.fill('#token', token);
-    await page.keyboard.press('Enter');
-    await page.locator('#features .card').nth(1).click();
-    await page.waitForURL(/\/s\/[^/#]+$/);
-    await firstPicture(page);
-    const path = new URL(page.url()).pathname;
-    const stranger = await chromiumPage();
-    await stranger.goto(server.url(`${path}#wrong-code`));
-    await stranger.locator('#token-dialog[open]').waitFor();
-    await stranger.fill('#token', token);
-    await stranger.keyboard.press('Enter');
-    await firstPicture(stranger);
-    assert.ok(!stranger.url().includes(token) && !new URL(stranger.url()).hash);
-    assert.ok(!server.log.includes(token));
   },
 };

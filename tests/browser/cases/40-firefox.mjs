@@ -7,8 +7,8 @@ import { elementSize, fine, firstPicture, pictureOfSize, pictures, stats } from 
 import { Proxy, Server } from '../lib/server.mjs';
 import { checkColors, middle, patch } from '../lib/testcard.mjs';
 
-async function opened({ query = '', server, via, source = 'testcard' } = {}) {
-  server ??= await Server.start();
+async function opened({ query = '', via, source = 'testcard' } = {}) {
+  const server = await Server.shared();
   const size = { width: 1280, height: 720 };
   const created = await server.create({ source, ...size });
   const page = await firefoxPage(size);
@@ -23,6 +23,27 @@ async function colours(present) {
   await checkColors(page, size);
   assert.deepEqual(page.errors, []);
 }
+
+// Mostly waiting: run side by side.
+export const patient = {
+  'one decoder lasts': async () => {
+    const { page } = await opened();
+    await pictures(page, 10);
+    await sleep(10_000);
+    const configured = await page.evaluate(() => window.framewire.session.decoder.configured);
+    assert.ok(configured <= 2, `${configured} configurations`);
+    const { decoderErrors, keyframeRequests } = await stats(page);
+    assert.deepEqual([decoderErrors, keyframeRequests], [0, 0]);
+  },
+
+  'a cut connection comes back': async () => {
+    const proxy = await Proxy.ofShared();
+    const { page } = await opened({ via: proxy });
+    proxy.cut();
+    await pictures(page, 3, 10_000);
+    await fine(page);
+  },
+};
 
 export default {
   'the test card’s colours, shown by copy': () => colours('copy'),
@@ -70,25 +91,5 @@ export default {
     await page.bringToFront();
     await pictures(page, 1, 6000);
     assert.ok(Date.now() - begin < 2000, `${Date.now() - begin} ms`);
-  },
-
-  'a cut connection comes back': async () => {
-    const proxy = await Proxy.start();
-    const server = await Server.start({ args: ['--public-origin', proxy.origin] });
-    proxy.target = server.port;
-    const { page } = await opened({ server, via: proxy });
-    proxy.cut();
-    await pictures(page, 3, 10_000);
-    await fine(page);
-  },
-
-  'one decoder lasts': async () => {
-    const { page } = await opened();
-    await pictures(page, 10);
-    await sleep(10_000);
-    const configured = await page.evaluate(() => window.framewire.session.decoder.configured);
-    assert.ok(configured <= 2, `${configured} configurations`);
-    const { decoderErrors, keyframeRequests } = await stats(page);
-    assert.deepEqual([decoderErrors, keyframeRequests], [0, 0]);
   },
 };

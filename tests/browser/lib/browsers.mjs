@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // Chromium through Playwright, Firefox through Puppeteer (WebDriver BiDi), behind the few verbs the
-// tests need. Each page has a profile of its own; the browsers are started once.
+// tests need. The browsers are started once, and pages share a profile (what was found out about the
+// browser is known from the second page on) unless they ask for one of their own.
 
 import { chromium } from 'playwright-core';
 import puppeteer from 'puppeteer-core';
@@ -52,19 +53,33 @@ function watch(page, errors) {
   /** @type {any} */ (page).on('pageerror', (error) => errors.push(String(error?.stack ?? error)));
 }
 
+/** @type {Promise<import('playwright-core').BrowserContext> | undefined} */
+let sharedChromium;
+/** @type {Promise<import('puppeteer-core').BrowserContext> | undefined} */
+let sharedFirefox;
+
 /**
- * A page in a fresh Chromium profile.
- * @param {{width?: number, height?: number, scale?: number, touch?: boolean}} [size]
+ * A page in Chromium; `fresh` = in a profile of its own.
+ * @param {{width?: number, height?: number, scale?: number, touch?: boolean, fresh?: boolean}} [size]
  */
-export async function chromiumPage({ width = 1280, height = 720, scale = 1, touch = false } = {}) {
+export async function chromiumPage({
+  width = 1280,
+  height = 720,
+  scale = 1,
+  touch = false,
+  fresh = scale !== 1 || touch,
+} = {}) {
   const browser = await startChromium();
-  const context = await browser.newContext({
-    viewport: { width, height },
-    deviceScaleFactor: scale,
-    hasTouch: touch,
-  });
-  env.atEnd(() => context.close());
+  const ownContext = () =>
+    browser.newContext({
+      viewport: { width, height },
+      deviceScaleFactor: scale,
+      hasTouch: touch,
+    });
+  const context = await (fresh ? ownContext() : (sharedChromium ??= ownContext()));
   const page = await context.newPage();
+  env.atEnd(() => (fresh ? context.close() : page.close()));
+  if (!fresh) await page.setViewportSize({ width, height });
   const errors = [];
   watch(page, errors);
   return Object.assign(page, {
@@ -73,6 +88,7 @@ export async function chromiumPage({ width = 1280, height = 720, scale = 1, touc
     resize: (w, h) => page.setViewportSize({ width: w, height: h }),
     another: async () => {
       const other = await context.newPage();
+      env.atEnd(() => other.close());
       watch(other, errors);
       return other;
     },
@@ -82,9 +98,10 @@ export async function chromiumPage({ width = 1280, height = 720, scale = 1, touc
 /** @param {{width?: number, height?: number}} [size] */
 export async function firefoxPage({ width = 1280, height = 720 } = {}) {
   const browser = await startFirefox();
-  const context = await browser.createBrowserContext();
-  env.atEnd(() => context.close());
+  sharedFirefox ??= browser.createBrowserContext();
+  const context = await sharedFirefox;
   const page = await context.newPage();
+  env.atEnd(() => page.close());
   await page.setViewport({ width, height });
   const errors = [];
   watch(page, errors);
@@ -92,6 +109,10 @@ export async function firefoxPage({ width = 1280, height = 720 } = {}) {
     kind: 'firefox',
     errors,
     resize: (w, h) => page.setViewport({ width: w, height: h }),
-    another: () => context.newPage(),
+    another: async () => {
+      const other = await context.newPage();
+      env.atEnd(() => other.close());
+      return other;
+    },
   });
 }

@@ -19,14 +19,21 @@ export const SOURCES = [
   })),
 ];
 
+/** @type {number[]} used before: what a page found out there about its browser is still known */
+const ports = [];
+
 export async function fake(params = {}) {
+  const port = ports.pop() ?? (await freePort());
   const server = await new FakeServer({
     root: env.web,
-    port: await freePort(),
+    port,
     sources: SOURCES,
     ...params,
   }).start();
-  env.atEnd(() => server.stop());
+  env.atEnd(async () => {
+    await server.stop();
+    ports.push(port);
+  });
   return server;
 }
 

@@ -41,7 +41,7 @@ export class FakeServer {
    * @param {{root: string, port: number, fps?: number, token?: string, sources?: object[],
    *   color?: string}} params
    */
-  constructor({ root, port, fps = 30, token = '', sources = [], color = '' }) {
+  constructor({ root, port, fps = 15, token = '', sources = [], color = '' }) {
     Object.assign(this, { root, port, fps, token, sources, color });
     this.log = []; // every text and binary message type that came in
     this.frame = 0;

@@ -90,8 +90,15 @@ function cube() {
   return Buffer.concat([head, chunks]);
 }
 
+/** @type {Promise<{folder: string, model: string}> | undefined} */
+let found;
+
 /** @returns {Promise<{folder: string, model: string}>} */
-export async function models() {
+export function models() {
+  return (found ??= find());
+}
+
+async function find() {
   let names = [];
   try {
     names = readdirSync(env.models);
@@ -101,7 +108,7 @@ export async function models() {
   const model = KNOWN.find((name) => names.includes(name));
   if (model) return { folder: env.models, model };
   const folder = mkdtempSync(join(tmpdir(), 'fw-models-'));
-  env.atEnd(() => rmSync(folder, { recursive: true }));
+  env.atLast(() => rmSync(folder, { recursive: true }));
   writeFileSync(join(folder, 'Cube.glb'), cube());
   return { folder, model: 'Cube.glb' };
 }

@@ -8,37 +8,74 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { assert, sleep, until } from './check.mjs';
 import { env, freePort } from './env.mjs';
+import { models } from './model.mjs';
 
 const STOP_MS = 5000;
+
+/** @type {Promise<Server> | undefined} */
+let shared;
+/** @type {Promise<Proxy[]> | undefined} what may stand between the shared server and a page */
+let proxies;
+
+async function makeProxies() {
+  const made = await Promise.all(Array.from({ length: 3 }, () => Proxy.start()));
+  env.atLast(() => made.forEach((proxy) => proxy.close()));
+  return made;
+}
 
 export class Server {
   /** @param {{args?: string[], models?: string}} [params] */
   static async start({ args = [], models = '' } = {}) {
-    env.need(env.binary, 'the server');
     const server = new Server();
-    server.state = mkdtempSync(join(tmpdir(), 'fw-browser-'));
-    server.port = await freePort();
-    server.log = '';
-    const listen = `127.0.0.1:${server.port}`;
-    const argv = ['serve', '--listen', listen, '--state', server.state, '--static', env.web];
-    server.child = spawn(env.binary, [...argv, '--models', models || server.state, ...args], {
+    env.atEnd(() => server.stop());
+    await server.launch(args, models);
+    return server;
+  }
+
+  /**
+   * One server for all tests that need nothing special of it, with the models folder; sessions made
+   * through it end with their test.
+   */
+  static async shared() {
+    const running = await shared?.catch(() => null);
+    if (running && running.child.exitCode === null && running.child.signalCode === null)
+      return running;
+    shared = (async () => {
+      const server = new Server();
+      env.atLast(() => server.stop());
+      const { folder } = await models();
+      proxies ??= makeProxies();
+      const origins = (await proxies).flatMap((proxy) => ['--public-origin', proxy.origin]);
+      await server.launch([...origins, '--max-sessions', '32', '--warm', '2'], folder);
+      return server;
+    })();
+    return shared;
+  }
+
+  /** Starts the process. @param {string[]} args @param {string} models */
+  async launch(args, models) {
+    env.need(env.binary, 'the server');
+    this.state = mkdtempSync(join(tmpdir(), 'fw-browser-'));
+    this.port = await freePort();
+    this.log = '';
+    const listen = `127.0.0.1:${this.port}`;
+    const argv = ['serve', '--listen', listen, '--state', this.state, '--static', env.web];
+    this.child = spawn(env.binary, [...argv, '--models', models || this.state, ...args], {
       stdio: ['ignore', 'pipe', 'pipe'],
     });
-    for (const stream of [server.child.stdout, server.child.stderr])
-      stream.on('data', (data) => (server.log = (server.log + data).slice(-100_000)));
-    env.atEnd(() => server.stop());
+    for (const stream of [this.child.stdout, this.child.stderr])
+      stream.on('data', (data) => (this.log = (this.log + data).slice(-100_000)));
     await until(
       'the server to answer',
       async () => {
-        if (server.child.exitCode !== null) throw new Error(`the server ended: ${server.log}`);
-        return fetch(server.url('/healthz')).then(
+        if (this.child.exitCode !== null) throw new Error(`the server ended: ${this.log}`);
+        return fetch(this.url('/healthz')).then(
           (r) => r.ok,
           () => false,
         );
       },
       20_000,
     );
-    return server;
   }
 
   url(path) {
@@ -64,6 +101,7 @@ export class Server {
       ...request,
     });
     assert.equal(status, 201, JSON.stringify(body));
+    env.atEnd(() => this.api('DELETE', `/sessions/${body.id}`).catch(() => {}));
     return body;
   }
 
@@ -90,6 +128,7 @@ export class Server {
 
   async stop() {
     const { child } = this;
+    if (!child) return;
     if (child.exitCode === null && child.signalCode === null) {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');
@@ -103,6 +142,19 @@ export class Server {
 
 /** Forwards TCP from a port of its own; `cut` breaks what is open, `frozen` swallows silently. */
 export class Proxy {
+  /** One that the shared server answers, for the test that runs now. */
+  static async ofShared() {
+    const server = await Server.shared();
+    const proxy = (await proxies).pop();
+    assert.ok(proxy, 'more proxies are asked for at a time than there are');
+    env.atEnd(async () => {
+      proxy.cut();
+      (await proxies).push(proxy);
+    });
+    proxy.target = server.port;
+    return proxy;
+  }
+
   static async start() {
     const proxy = new Proxy();
     proxy.target = 0;
@@ -112,11 +164,12 @@ export class Proxy {
     proxy.port = await freePort();
     proxy.server = createServer((inner) => proxy.accept(inner));
     await new Promise((resolve) => proxy.server.listen(proxy.port, '127.0.0.1', resolve));
-    env.atEnd(() => {
-      proxy.cut();
-      proxy.server.close();
-    });
     return proxy;
+  }
+
+  close() {
+    this.cut();
+    this.server.close();
   }
 
   accept(inner) {

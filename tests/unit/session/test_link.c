@@ -79,6 +79,25 @@ static void a_closed_peer_is_flow(void **state)
     assert_int_equal(fw_link_send(f->worker, &h, FW_LINK_PACKET, sizeof(h)), FW_ERR_CLOSED);
 }
 
+// As a worker does that fails while input is on its way to it.
+static void last_words_are_heard(void **state)
+{
+    struct fixture *f = *state;
+    struct fw_link_header h;
+    struct fw_link_failed failed = { .err = FW_ERR_FORMAT, .permanent = 1 };
+    size_t size;
+    strcpy(failed.message, "broken");
+    assert_int_equal(fw_link_send(f->front, &h, FW_LINK_KEYFRAME, sizeof(h)), FW_OK);
+    assert_int_equal(fw_link_send(f->worker, &failed, FW_LINK_FAILED, sizeof(failed)), FW_OK);
+    close(f->worker); // with a message unread: the socket is reset
+    f->worker = -1;
+    assert_int_equal(fw_link_recv(f->front, f->buf, &size), FW_OK);
+    assert_int_equal(size, sizeof(failed));
+    assert_memory_equal(f->buf, &failed, sizeof(failed));
+    assert_int_equal(fw_link_recv(f->front, f->buf, &size), FW_ERR_CLOSED);
+    assert_int_equal(fw_link_recv(f->front, f->buf, &size), FW_ERR_CLOSED);
+}
+
 static void a_full_socket_is_flow(void **state)
 {
     struct fixture *f = *state;
@@ -289,6 +308,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_message_arrives_whole, setup, teardown),
         cmocka_unit_test_setup_teardown(a_closed_peer_is_flow, setup, teardown),
+        cmocka_unit_test_setup_teardown(last_words_are_heard, setup, teardown),
         cmocka_unit_test_setup_teardown(a_full_socket_is_flow, setup, teardown),
         cmocka_unit_test_setup_teardown(raw_nonsense_does_not_pass, setup, teardown),
         cmocka_unit_test(start_is_checked),

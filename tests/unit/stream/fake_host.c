@@ -40,8 +40,12 @@ static void on_http(void *user, const struct fw_http_request *req, struct fw_htt
                  "\"type\":\"%s\",\"size\":%zu}",
                  req->method, req->query, req->bearer, req->content_type, req->body_size);
         res->status = 201;
+        strcpy(res->location, "/api/v1/echo/1");
         res->body = strdup(text);
         res->body_size = strlen(text);
+    } else if (!strcmp(req->path, "/api/v1/posted")) {
+        res->status = 405;
+        res->allow = "POST";
     } else if (!strcmp(req->path, "/api/v1/busy")) {
         res->status = 503;
         res->retry_after_s = 7;

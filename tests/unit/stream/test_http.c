@@ -156,6 +156,10 @@ static void test_headers_everywhere(void **state)
         if (status == 405)
             assert_true(strlen(header("allow")) > 0);
     }
+    assert_int_equal(get("/api/v1/posted"), 405);
+    assert_string_equal(header("allow"), "POST");
+    assert_int_equal(request("PUT", "/api/v1/echo", NULL, "Content-Length: 0\r\n", NULL), 201);
+    assert_string_equal(header("location"), "/api/v1/echo/1");
     assert_int_equal(get("/api/v1/busy"), 503);
     assert_string_equal(header("retry-after"), "7");
 }

@@ -227,10 +227,25 @@ static void test_small(void **state)
 
     const struct fw_wire_stamp stamp = { 1, 2, 3 };
     struct fw_wire_stamp stamp2;
-    size = fw_wire_write_stamp(b, &stamp);
+    size = fw_wire_write_stamps(b, &stamp, 1);
     assert_int_equal(fw_wire_parse_stamp(b, size, &stamp2), FW_OK);
     assert_memory_equal(&stamp, &stamp2, sizeof(stamp));
     CHECK_LENGTHS(b, size, fw_wire_parse_stamp(data, length, &stamp2));
+    const struct fw_wire_stamp stamps[FW_WIRE_STAMPS_MAX] = { { 1, 2, 3 },
+                                                              { 4, 5, 6 },
+                                                              { 7, 8, 9 } };
+    struct fw_wire_stamp all[FW_WIRE_STAMPS_MAX];
+    for (unsigned count = 1; count <= FW_WIRE_STAMPS_MAX; count++) {
+        unsigned got;
+        size = fw_wire_write_stamps(b, stamps, count);
+        assert_true(size <= sizeof(b));
+        assert_int_equal(fw_wire_parse_stamps(b, size, all, &got), FW_OK);
+        assert_int_equal(got, count);
+        assert_memory_equal(all, stamps, count * sizeof(stamps[0]));
+        assert_int_equal(fw_wire_parse_stamp(b, size, &stamp2), FW_OK);
+        assert_memory_equal(&stamp2, &stamps[count - 1], sizeof(stamp2));
+        CHECK_LENGTHS(b, size, fw_wire_parse_stamps(data, length, all, &got));
+    }
 
     const struct fw_wire_pong pong = { 4, 5, 6 };
     struct fw_wire_pong pong2;
