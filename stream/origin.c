@@ -138,7 +138,8 @@ bool fw_origin_allowed(const struct fw_origin_policy *policy, const char *origin
     struct authority o, h;
     if (!parse_origin(origin, &tls, &o))
         return false;
-    if (host && parse_authority(host, &h)) {
+    // Behind a proxy the Host is a public name: which scheme belongs to it only the list knows.
+    if (host && parse_authority(host, &h) && !host_in_origins(policy, &h)) {
         if (!h.port)
             h.port = policy->tls ? 443 : 80;
         if (tls == policy->tls && o.port == h.port && !strcmp(o.host, h.host))

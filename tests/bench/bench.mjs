@@ -281,6 +281,11 @@ function report(scene, { pairs, latency }) {
     1,
   );
   row(
+    `cores / (render + convert + encode), frames a second (${FPS} asked for)`,
+    of((p) => (CORES * 1000) / (p.r + p.c + p.e)),
+    1,
+  );
+  row(
     'threads that draw in the worker',
     of((p) => p.stream.threads),
     0,

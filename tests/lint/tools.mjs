@@ -76,7 +76,8 @@ export async function headersAlone({ files, build }) {
       '-I.',
       `-I${build}`,
       '-Itests',
-      `-I${path.dirname(file)}`,
+      '-iquote', // not -I: a limits.h of ours is not the system's
+      path.dirname(file),
       ...flags,
       // Helpers of unit tests may count on cmocka, whose header needs others in front.
       ...(file.startsWith('tests/unit/') ? CMOCKA : []),

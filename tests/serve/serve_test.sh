@@ -265,16 +265,16 @@ test_seats() {
 # Sessions that end while they start: their workers are not kept beyond the one that waits.
 few_workers() { [[ $(children "$server" | wc -w) -le $1 ]]; }
 test_storm() {
-    local i id took
+    local i id ids took
     for id in $(request GET /api/v1/sessions | grep -oE '"id":"[^"]*' | cut -d'"' -f4); do
         status DELETE "/api/v1/sessions/$id" >/dev/null
     done
     for ((i = 0; i < 6; i++)); do
-        for id in 1 2 3; do
-            post /api/v1/sessions '{"source":"testcard"}' | field id >>"$dir/storm"
+        ids=()
+        for _ in 1 2 3; do
+            ids+=("$(post /api/v1/sessions '{"source":"testcard"}' | field id)")
         done
-        while read -r id; do status DELETE "/api/v1/sessions/$id" >/dev/null; done <"$dir/storm"
-        : >"$dir/storm"
+        for id in "${ids[@]}"; do status DELETE "/api/v1/sessions/$id" >/dev/null; done
     done
     is 'storm: no session left' "$(request GET /api/v1/sessions)" '{"sessions":[]}'
     if took=$(until_true 8000 few_workers 1); then

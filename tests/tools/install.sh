@@ -39,7 +39,7 @@ install_packages() {
                 "As root: apt-get install --no-install-recommends ${missing[*]}"
         root=(sudo)
     fi
-    say "installing ${#missing[@]} packages (a minute or two; log: $log): ${missing[*]}"
+    say "installing (a minute or two; log: $log): ${missing[*]}"
     local apt=("${root[@]}" env DEBIAN_FRONTEND=noninteractive apt-get -q -y
         -o DPkg::Lock::Timeout=300 -o Acquire::Retries=2)
     if ! "${apt[@]}" update >"$log" 2>&1; then

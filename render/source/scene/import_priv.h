@@ -2,8 +2,6 @@
 // For import*.c only: the state of one import.
 #pragma once
 
-#include <limits.h> // assimp/mesh.h uses INT_MAX without it
-
 #include <assimp/scene.h>
 
 #include "render/source/scene/file.h"

@@ -111,7 +111,7 @@ export function decode(buffer) {
         serverNs: readU64(view, 8),
         newestFrame: readU64(view, 16),
       };
-    case Type.STAMP:
+    case Type.STAMP: // the newest; the payload has earlier ones, which no page needs
       need(32);
       return {
         type: 0x31,

@@ -150,7 +150,7 @@ export const patient = {
       [4409, /session has ended/],
     ]) {
       server.refuse = { code, reason: '' };
-      const page = await chromiumPage();
+      const page = await chromiumPage({ fresh: true });
       await page.goto(address(server));
       await says(page, pattern);
     }

@@ -89,6 +89,7 @@ export async function chromiumPage({
     another: async () => {
       const other = await context.newPage();
       env.atEnd(() => other.close());
+      await other.setViewportSize(page.viewportSize()); // the profile was made for another page
       watch(other, errors);
       return other;
     },

@@ -18,6 +18,10 @@ static const struct fw_origin_policy open_tls = {
     .tls = true, .bound_host = "0.0.0.0", .origins = public_origins, .origin_count = 2
 };
 
+static const struct fw_origin_policy proxied = { .bound_host = "127.0.0.1",
+                                                 .origins = public_origins,
+                                                 .origin_count = 2 };
+
 static void test_host(void **state)
 {
     (void)state;
@@ -92,6 +96,12 @@ static void test_origin(void **state)
         { &open_tls, "https://view.example", "10.0.0.1:8443", true },
         { &open_tls, "http://view.example", "view.example", false },
         { &open_tls, "http://proxy.lan:8000", "proxy.lan:8000", true },
+        { &proxied, "https://view.example", "view.example", true },
+        { &proxied, "https://view.example", "view.example:443", true },
+        { &proxied, "http://view.example", "view.example", false }, // not what the list says
+        { &proxied, "http://view.example:443", "view.example:443", false },
+        { &proxied, "http://proxy.lan:8000", "proxy.lan:8000", true },
+        { &proxied, "http://localhost:8080", "localhost:8080", true },
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         if (fw_origin_allowed(cases[i].policy, cases[i].origin, cases[i].host) != cases[i].allowed)
