@@ -208,19 +208,41 @@ static void watch_child(struct child *c, int64_t now)
     }
 }
 
+// How long nobody has watched it; 0 = somebody does.
+static int64_t unwatched_ns(const struct session *s, int64_t now)
+{
+    struct fw_channel_stats stats;
+    fw_channel_get_stats(s->channel, &stats);
+    if (stats.viewers)
+        return 0;
+    return now - (stats.absent_since_ns > s->created_ns ? stats.absent_since_ns : s->created_ns);
+}
+
 static void end_absent(struct fw_manager *m, int64_t now)
 {
     for (struct session *s = m->sessions, *next; s; s = next) {
-        struct fw_channel_stats stats;
         next = s->next;
-        fw_channel_get_stats(s->channel, &stats);
-        if (stats.viewers)
-            continue;
-        const int64_t since =
-            stats.absent_since_ns > s->created_ns ? stats.absent_since_ns : s->created_ns;
-        if (now - since > m->p.idle_timeout_ns)
+        if (unwatched_ns(s, now) > m->p.idle_timeout_ns)
             fw_session_end(s, "closed", "nobody watched it for a while");
     }
+}
+
+// The server is full and somebody new comes: the session that has gone unwatched for longest gives
+// its seat, unless it may just be between two connections.
+static bool make_room(struct fw_manager *m, int64_t now)
+{
+    struct session *oldest = NULL;
+    int64_t longest = m->p.seat_grace_ns;
+    for (struct session *s = m->sessions; s; s = s->next) {
+        const int64_t unwatched = unwatched_ns(s, now);
+        if (s->state != SESSION_FAILED && unwatched > longest) {
+            oldest = s;
+            longest = unwatched;
+        }
+    }
+    if (oldest)
+        fw_session_end(oldest, "closed", "nobody watched it, and its seat was needed");
+    return oldest;
 }
 
 // Failed sessions stay to be asked about, but not without bound.
@@ -266,7 +288,7 @@ static enum fw_err api_create(void *user, const struct fw_session_request *reque
     struct fw_manager *m = user;
     if (m->stopping)
         return FW_ERR_CLOSED;
-    if (fw_manager_live_sessions(m) >= (unsigned)m->p.max_sessions)
+    if (fw_manager_live_sessions(m) >= (unsigned)m->p.max_sessions && !make_room(m, fw_now_ns()))
         return FW_ERR_AGAIN;
     struct session *s = calloc(1, sizeof(*s));
     if (!s)

@@ -23,6 +23,7 @@ struct fw_manager_params {
     bool validation;
     int max_sessions, warm;
     int64_t idle_timeout_ns;
+    int64_t seat_grace_ns; // unwatched for longer: gives its seat when the server is full
     // A worker stood for the first time: now it is known which GPU there is.
     void (*warm_first)(void *user, const char *gpu, bool is_cpu);
     // A worker says no worker can ever stand here (no such GPU), before any did.

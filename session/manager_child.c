@@ -83,11 +83,12 @@ static void watch(struct child *c, bool writable)
 }
 
 // lavapipe draws with as many threads as it is told. One session alone gets all cores, more share
-// them: cores / (sessions there are + this one), at least 1.
+// them. Told at spawn, so a spare worker is made for the number of sessions there are by then.
 static int lavapipe_threads(const struct fw_manager *m)
 {
     const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-    const long threads = cores / (long)(fw_manager_live_sessions(m) + 1);
+    const unsigned live = fw_manager_live_sessions(m);
+    const long threads = cores / (long)(live ? live : 1);
     return threads < 1 ? 1 : threads > 32 ? 32 : (int)threads;
 }
 

@@ -47,6 +47,8 @@ static const struct option table[] = {
     { "warm", "N", INT, AT(warm), 0, 16, "workers kept ready, so that sessions start at once (1)" },
     { "idle-timeout", "S", INT, AT(idle_timeout), 5, 86400,
       "end a session nobody watches after S seconds (300)" },
+    { "seat-grace", "S", INT, AT(seat_grace), 1, 86400,
+      "when all seats are taken, the session unwatched for longest, and S seconds, gives its (30)" },
     { "log-level", "LEVEL", LEVEL, AT(log_level), 0, 0,
       "error, warn, info, debug or trace (info)" },
     { "validation", NULL, FLAG, AT(validation), 0, 0,
@@ -161,9 +163,12 @@ static enum fw_err check_pairs(const struct fw_serve_options *o, char *message, 
 enum fw_err fw_serve_options_parse(struct fw_serve_options *o, int argc, char **argv, char *message,
                                    size_t size)
 {
-    *o = (struct fw_serve_options){
-        .encoder = "auto", .max_sessions = 8, .warm = 1, .idle_timeout = 300, .log_level = "info"
-    };
+    *o = (struct fw_serve_options){ .encoder = "auto",
+                                    .max_sessions = 8,
+                                    .warm = 1,
+                                    .idle_timeout = 300,
+                                    .seat_grace = 30,
+                                    .log_level = "info" };
     parse_listen(o, "127.0.0.1:8080");
     message[0] = '\0';
 

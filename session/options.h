@@ -27,6 +27,7 @@ struct fw_serve_options {
     bool insecure;
     int max_sessions; // 1-256
     int warm;         // 0-16 workers kept ready
+    int seat_grace;   // s, 1-86400: how long unwatched until a seat can be taken
     int idle_timeout; // s, 5-86400: a session nobody watches is ended after this
     const char *log_level;
     bool validation;

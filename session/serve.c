@@ -216,6 +216,7 @@ static enum fw_err create_parts(struct front *f, char *message, size_t size)
                          .validation = f->o.validation,
                          .max_sessions = f->o.max_sessions,
                          .warm = f->o.warm,
+                         .seat_grace_ns = f->o.seat_grace * (int64_t)FW_NS_PER_S,
                          .idle_timeout_ns = f->o.idle_timeout * (int64_t)FW_NS_PER_S,
                          .warm_first = on_warm_first,
                          .hopeless = on_hopeless,

@@ -22,13 +22,14 @@ vec3 fw_tonemap(vec3 c)
     return mix(c, vec3(squeezed), to_white);
 }
 
-// The sRGB curve as a fraction in the square root, never off by more than two thirds of an 8-bit
-// level: a CPU device has a quick root and no quick power.
+// The sRGB curve as a fraction in the square root, never off by more than a fifth of an 8-bit level
+// (minimax fit over 0-1): a CPU device has a quick root and no quick power.
 vec3 fw_srgb_encode(vec3 c)
 {
     vec3 s = sqrt(clamp(c, 0.0, 1.0));
-    vec3 above = s * (-0.0824337 + s * (21.6641266 + s * 75.8522325));
-    return clamp(above / (1.0 + s * (10.6201146 + s * 85.5679084)), 0.0, 1.0);
+    vec3 above = s * (0.0325902 + s * (3.1557940 + s * 363.1772112));
+    vec3 below = 1.0 + s * (-2.9382151 + s * (323.8691203 + s * 44.6797705));
+    return clamp(above / below, 0.0, 1.0);
 }
 
 // What a source with record.tone_mapped set writes.

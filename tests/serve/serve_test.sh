@@ -247,6 +247,7 @@ test_broken_model() {
     status DELETE "/api/v1/sessions/$id" >/dev/null
 }
 
+seat_grace=5 # s
 test_seats() {
     local i headers id
     for ((i = 0; i < 3; i++)); do
@@ -260,6 +261,11 @@ test_seats() {
     is 'full: healthy' "$(status GET /healthz)" 200
     status DELETE "/api/v1/sessions/$id" >/dev/null
     is 'a seat is given back' "$(post_status /api/v1/sessions '{"source":"testcard"}')" 201
+    sleep "$seat_grace"
+    sleep 1
+    is 'an unwatched session gives its seat' \
+        "$(post_status /api/v1/sessions '{"source":"testcard"}')" 201
+    is 'and only one does' "$(request GET /api/v1/sessions | grep -o '"id":' | wc -l)" 3
 }
 
 # Sessions that end while they start: their workers are not kept beyond the one that waits.
@@ -367,7 +373,8 @@ printf 'alice:alice-0123456789abcdef\nbob:bob-0123456789abcdef00\n' >"$dir/token
 chmod 600 "$dir/tokens"
 
 test_refusals
-if start 'start' --models "$dir/models" --max-sessions 3 --log-level debug; then
+if start 'start' --models "$dir/models" --max-sessions 3 --seat-grace "$seat_grace" \
+    --log-level debug; then
     is 'state folder is private' "$(stat -c %a "$dir/state")" 700
     test_api
     test_paths

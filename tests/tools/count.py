@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT
 """Counts the tests of one `meson test` run from its JSON log.
 
-A cmocka program counts as many tests as it has (it prints TAP); any other program counts as one.
+A cmocka program counts as many tests as it has (it prints TAP), golden as many as it has pictures;
+any other program counts as one.
 Prints each failure with the end of its output, each skip with its reason, and last a line
 `passed failed skipped`.
 """
@@ -12,12 +13,18 @@ import sys
 
 TAP = re.compile(r"^\s*(not ok|ok) \d+ - (.*)$")
 SKIP = re.compile(r"^\s*(?:not ok|ok) \d+ # SKIP (.*)$")  # cmocka 1.1.5 calls them "not ok"
+PICTURES = re.compile(r"^(\d+) of (\d+) pictures match$")  # tests/golden
 
 
 def tap(text):
     """(passed, failed names, skipped names) of TAP output."""
     passed, failed, skipped = 0, [], []
     for line in text.splitlines():
+        m = PICTURES.match(line)
+        if m:
+            passed += int(m[1])
+            failed += ["a picture"] * (int(m[2]) - int(m[1]))
+            continue
         m = SKIP.match(line)
         if m:
             skipped.append(m[1])
