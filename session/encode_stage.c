@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "encode/encoder.h"
 
-enum { OPEN_LIMIT_S = 20, ENCODE_LIMIT_S = 5, JOIN_LIMIT_S = 2 };
+enum { OPEN_LIMIT_S = 20, ENCODE_LIMIT_S = 5, JOIN_LIMIT_S = 2, SETTLE_LIMIT_MS = 100 };
 
 struct fw_encode_stage {
     struct fw_encode_stage_params params;
@@ -332,6 +332,9 @@ bool fw_encode_stage_destroy(struct fw_encode_stage **stage)
 
 void fw_encode_stage_submit(struct fw_encode_stage *s, const struct fw_job *job)
 {
+    // A frame is drawn while the one before waits for an encode thread that has only yet to wake
+    // up. On a busy machine that takes a while: a drawn picture is worth more than this wait.
+    fw_mailbox_settle(&s->mailbox, SETTLE_LIMIT_MS * (int64_t)FW_NS_PER_MS);
     pthread_mutex_lock(&s->lock);
     s->status.pending++;
     pthread_mutex_unlock(&s->lock);

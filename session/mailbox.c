@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: MIT
 #include "session/mailbox.h"
 
+#include "base/clock.h"
+
 enum fw_err fw_mailbox_init(struct fw_mailbox *box)
 {
     *box = (struct fw_mailbox){ .full = false };
@@ -8,10 +10,24 @@ enum fw_err fw_mailbox_init(struct fw_mailbox *box)
         return FW_ERR_NOMEM;
     }
     if (pthread_cond_init(&box->filled, NULL) != 0) {
-        pthread_mutex_destroy(&box->lock);
-        return FW_ERR_NOMEM;
+        goto error;
+    }
+    pthread_condattr_t monotonic;
+    if (pthread_condattr_init(&monotonic) != 0) {
+        pthread_cond_destroy(&box->filled);
+        goto error;
+    }
+    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
+    const int failed = pthread_cond_init(&box->emptied, &monotonic);
+    pthread_condattr_destroy(&monotonic);
+    if (failed) {
+        pthread_cond_destroy(&box->filled);
+        goto error;
     }
     return FW_OK;
+error:
+    pthread_mutex_destroy(&box->lock);
+    return FW_ERR_NOMEM;
 }
 
 void fw_mailbox_finish(struct fw_mailbox *box)
@@ -20,6 +36,7 @@ void fw_mailbox_finish(struct fw_mailbox *box)
         fw_frame_unref(&box->job.frame);
     }
     pthread_cond_destroy(&box->filled);
+    pthread_cond_destroy(&box->emptied);
     pthread_mutex_destroy(&box->lock);
 }
 
@@ -53,9 +70,22 @@ enum fw_err fw_mailbox_take(struct fw_mailbox *box, struct fw_job *job)
         *job = box->job;
         box->job = (struct fw_job){ .frame = NULL };
         box->full = false;
+        pthread_cond_signal(&box->emptied);
     }
     pthread_mutex_unlock(&box->lock);
     return closed ? FW_ERR_CLOSED : FW_OK;
+}
+
+void fw_mailbox_settle(struct fw_mailbox *box, int64_t limit_ns)
+{
+    const int64_t until = fw_now_ns() + limit_ns;
+    const struct timespec ts = { .tv_sec = until / FW_NS_PER_S, .tv_nsec = until % FW_NS_PER_S };
+    pthread_mutex_lock(&box->lock);
+    int rc = 0;
+    while (box->full && !box->closed && rc == 0) {
+        rc = pthread_cond_timedwait(&box->emptied, &box->lock, &ts);
+    }
+    pthread_mutex_unlock(&box->lock);
 }
 
 bool fw_mailbox_full(struct fw_mailbox *box)
@@ -71,5 +101,6 @@ void fw_mailbox_close(struct fw_mailbox *box)
     pthread_mutex_lock(&box->lock);
     box->closed = true;
     pthread_cond_broadcast(&box->filled);
+    pthread_cond_broadcast(&box->emptied);
     pthread_mutex_unlock(&box->lock);
 }

@@ -21,6 +21,7 @@ struct fw_job {
 struct fw_mailbox {
     pthread_mutex_t lock;
     pthread_cond_t filled;
+    pthread_cond_t emptied;
     // --- protected by lock
     struct fw_job job;
     bool full;
@@ -36,5 +37,8 @@ void fw_mailbox_finish(struct fw_mailbox *box);
 bool fw_mailbox_put(struct fw_mailbox *box, const struct fw_job *job);
 // Waits for a job. FW_ERR_CLOSED once closed, even when a job waits.
 enum fw_err fw_mailbox_take(struct fw_mailbox *box, struct fw_job *job);
+// Waits until no job waits, `limit_ns` at most. For the thread that puts: a job that is only late
+// in being taken need not be thrown away.
+void fw_mailbox_settle(struct fw_mailbox *box, int64_t limit_ns);
 bool fw_mailbox_full(struct fw_mailbox *box);
 void fw_mailbox_close(struct fw_mailbox *box);
