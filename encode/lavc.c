@@ -3,6 +3,7 @@
 
 #include <libavutil/opt.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "encode/avlog.h"
 
@@ -17,8 +18,9 @@ bool fw_lavc_has(const char *codec, char *reason, size_t reason_size)
     return false;
 }
 
-void fw_lavc_set_rate(struct fw_lavc *lavc, int bitrate_kbps, int frame_bytes)
+enum fw_err fw_lavc_set_rate(void *state, int bitrate_kbps, int frame_bytes)
 {
+    struct fw_lavc *lavc = state;
     AVCodecContext *ctx = lavc->ctx;
     // A buffer smaller than a frame at the peak rate would be raised to it by x264, so the peak
     // comes down with the buffer: each frame then fits into `frame_bytes`.
@@ -33,6 +35,7 @@ void fw_lavc_set_rate(struct fw_lavc *lavc, int bitrate_kbps, int frame_bytes)
     if (level > lavc->stream.level) {
         lavc->stream.level = level; // named by the SPS of the next IDR
     }
+    return FW_OK;
 }
 
 static void set_common(struct fw_lavc *lavc, const struct fw_encoder_config *config,
@@ -60,8 +63,8 @@ static void set_common(struct fw_lavc *lavc, const struct fw_encoder_config *con
     ctx->level = lavc->stream.level;
 }
 
-enum fw_err fw_lavc_init(struct fw_lavc *lavc, const struct fw_encoder_config *config,
-                         const struct fw_lavc_params *params, char *message, size_t message_size)
+static enum fw_err init(struct fw_lavc *lavc, const struct fw_encoder_config *config,
+                        const struct fw_lavc_params *params, char *message, size_t message_size)
 {
     *lavc =
         (struct fw_lavc){ .fps = config->fps, .width = config->width, .height = config->height };
@@ -103,12 +106,34 @@ enum fw_err fw_lavc_init(struct fw_lavc *lavc, const struct fw_encoder_config *c
     return FW_OK;
 }
 
-void fw_lavc_finish(struct fw_lavc *lavc)
+static void finish(struct fw_lavc *lavc)
 {
     avcodec_free_context(&lavc->ctx);
     av_packet_free(&lavc->packet);
     av_frame_free(&lavc->host);
     av_frame_free(&lavc->upload);
+}
+
+enum fw_err fw_lavc_open(void **state, const struct fw_encoder_config *config,
+                         const struct fw_lavc_params *params, char *message, size_t message_size)
+{
+    struct fw_lavc *lavc = malloc(sizeof(*lavc));
+    if (!lavc) {
+        return FW_ERR_NOMEM;
+    }
+    const enum fw_err err = init(lavc, config, params, message, message_size);
+    *state = lavc;
+    if (err) {
+        fw_lavc_close(state);
+    }
+    return err;
+}
+
+void fw_lavc_close(void **state)
+{
+    finish(*state);
+    free(*state);
+    *state = NULL;
 }
 
 static void drop_frame(void *opaque, uint8_t *data)
@@ -166,9 +191,10 @@ static int send_frame(struct fw_lavc *lavc, bool key)
     return avcodec_send_frame(lavc->ctx, input);
 }
 
-enum fw_err fw_lavc_encode(struct fw_lavc *lavc, struct fw_frame *frame, bool key,
-                           struct fw_packet **packet, char *message, size_t message_size)
+enum fw_err fw_lavc_encode(void *state, struct fw_frame *frame, bool key, struct fw_packet **packet,
+                           char *message, size_t message_size)
 {
+    struct fw_lavc *lavc = state;
     *packet = NULL;
     fw_avlog_reset();
     int ret = wrap_frame(lavc, frame);

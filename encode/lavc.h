@@ -32,13 +32,16 @@ struct fw_lavc_params {
 
 // Whether this libavcodec was built with the encoder; the reason otherwise.
 bool fw_lavc_has(const char *codec, char *reason, size_t reason_size);
-// Opens with the settings all our encoders share: no reordering, no delay, endless GOP, one
-// reference, one-frame VBV, BT.709 limited, level from size and rate. Half-opened on error: finish.
-enum fw_err fw_lavc_init(struct fw_lavc *lavc, const struct fw_encoder_config *config,
+
+// ---- the slots of a back end whose whole state is a fw_lavc
+// Allocates and opens with the settings all our encoders share: no reordering, no delay, endless
+// GOP, one reference, one-frame VBV, BT.709 limited, level from size and rate. Nothing is left
+// behind on error.
+enum fw_err fw_lavc_open(void **state, const struct fw_encoder_config *config,
                          const struct fw_lavc_params *params, char *message, size_t message_size);
-void fw_lavc_finish(struct fw_lavc *lavc);
 // One frame in, one packet out, or an error: an encoder that keeps a frame back is of no use here.
-enum fw_err fw_lavc_encode(struct fw_lavc *lavc, struct fw_frame *frame, bool key,
-                           struct fw_packet **packet, char *message, size_t message_size);
+enum fw_err fw_lavc_encode(void *state, struct fw_frame *frame, bool key, struct fw_packet **packet,
+                           char *message, size_t message_size);
 // Writes the rate into the open context; encoders that look at it obey from the next frame.
-void fw_lavc_set_rate(struct fw_lavc *lavc, int bitrate_kbps, int frame_bytes);
+enum fw_err fw_lavc_set_rate(void *state, int bitrate_kbps, int frame_bytes);
+void fw_lavc_close(void **state);

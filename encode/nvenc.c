@@ -2,7 +2,6 @@
 // H.264 on NVIDIA GPUs. Takes host planes; the driver's upload is the one copy.
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -60,40 +59,10 @@ static enum fw_err nvenc_open(void **state, const struct fw_encoder_config *conf
         { "gpu", config->device ? config->device : "any" },
         { NULL, NULL },
     };
-    struct fw_lavc *lavc = malloc(sizeof(*lavc));
-    if (!lavc) {
-        return FW_ERR_NOMEM;
-    }
     const struct fw_lavc_params params = { .codec = "h264_nvenc",
                                            .options = options,
                                            .format = AV_PIX_FMT_NV12 };
-    const enum fw_err err = fw_lavc_init(lavc, config, &params, message, message_size);
-    if (err) {
-        fw_lavc_finish(lavc);
-        free(lavc);
-        return err;
-    }
-    *state = lavc;
-    return FW_OK;
-}
-
-static enum fw_err nvenc_encode(void *state, struct fw_frame *frame, bool key,
-                                struct fw_packet **packet, char *message, size_t message_size)
-{
-    return fw_lavc_encode(state, frame, key, packet, message, message_size);
-}
-
-static enum fw_err nvenc_set_rate(void *state, int bitrate_kbps, int frame_bytes)
-{
-    fw_lavc_set_rate(state, bitrate_kbps, frame_bytes);
-    return FW_OK;
-}
-
-static void nvenc_close(void **state)
-{
-    fw_lavc_finish(*state);
-    free(*state);
-    *state = NULL;
+    return fw_lavc_open(state, config, &params, message, message_size);
 }
 
 const struct fw_encoder_backend fw_encoder_nvenc = {
@@ -104,7 +73,7 @@ const struct fw_encoder_backend fw_encoder_nvenc = {
     .rate_costs_key = true,
     .present = nvenc_present,
     .open = nvenc_open,
-    .encode = nvenc_encode,
-    .set_rate = nvenc_set_rate,
-    .close = nvenc_close,
+    .encode = fw_lavc_encode,
+    .set_rate = fw_lavc_set_rate,
+    .close = fw_lavc_close,
 };

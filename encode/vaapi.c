@@ -84,7 +84,7 @@ error:
     return NULL;
 }
 
-static enum fw_err open_entry_point(struct fw_lavc *lavc, const struct fw_encoder_config *config,
+static enum fw_err open_entry_point(void **state, const struct fw_encoder_config *config,
                                     AVBufferRef *surfaces, const char *low_power, char *message,
                                     size_t message_size)
 {
@@ -95,11 +95,7 @@ static enum fw_err open_entry_point(struct fw_lavc *lavc, const struct fw_encode
     const struct fw_lavc_params params = {
         .codec = "h264_vaapi", .options = options, .format = AV_PIX_FMT_VAAPI, .hw_frames = surfaces
     };
-    const enum fw_err err = fw_lavc_init(lavc, config, &params, message, message_size);
-    if (err) {
-        fw_lavc_finish(lavc);
-    }
-    return err;
+    return fw_lavc_open(state, config, &params, message, message_size);
 }
 
 static enum fw_err vaapi_open(void **state, const struct fw_encoder_config *config, char *message,
@@ -109,34 +105,18 @@ static enum fw_err vaapi_open(void **state, const struct fw_encoder_config *conf
     if (!find_node(config->device, node, message, message_size)) {
         return FW_ERR_UNSUPPORTED;
     }
-    struct fw_lavc *lavc = malloc(sizeof(*lavc));
-    if (!lavc) {
-        return FW_ERR_NOMEM;
-    }
     AVBufferRef *surfaces = make_surfaces(config, node, message, message_size);
     if (!surfaces) {
-        free(lavc);
         return FW_ERR_UNSUPPORTED;
     }
     // Recent Intel GPUs encode on the low-power entry point only.
-    enum fw_err err = open_entry_point(lavc, config, surfaces, "0", message, message_size);
+    enum fw_err err = open_entry_point(state, config, surfaces, "0", message, message_size);
     if (err) {
         char second[FW_ENCODER_MESSAGE_SIZE];
-        err = open_entry_point(lavc, config, surfaces, "1", second, sizeof(second));
+        err = open_entry_point(state, config, surfaces, "1", second, sizeof(second));
     }
     av_buffer_unref(&surfaces);
-    if (err) {
-        free(lavc);
-        return err;
-    }
-    *state = lavc;
-    return FW_OK;
-}
-
-static enum fw_err vaapi_encode(void *state, struct fw_frame *frame, bool key,
-                                struct fw_packet **packet, char *message, size_t message_size)
-{
-    return fw_lavc_encode(state, frame, key, packet, message, message_size);
+    return err;
 }
 
 static enum fw_err vaapi_set_rate(void *state, int bitrate_kbps, int frame_bytes)
@@ -147,13 +127,6 @@ static enum fw_err vaapi_set_rate(void *state, int bitrate_kbps, int frame_bytes
     return FW_ERR_UNSUPPORTED; // libavcodec fixes the rate when it opens VA-API
 }
 
-static void vaapi_close(void **state)
-{
-    fw_lavc_finish(*state);
-    free(*state);
-    *state = NULL;
-}
-
 const struct fw_encoder_backend fw_encoder_vaapi = {
     .name = "vaapi",
     .hardware = true,
@@ -161,7 +134,7 @@ const struct fw_encoder_backend fw_encoder_vaapi = {
     .rate_costs_key = true,
     .present = vaapi_present,
     .open = vaapi_open,
-    .encode = vaapi_encode,
+    .encode = fw_lavc_encode,
     .set_rate = vaapi_set_rate,
-    .close = vaapi_close,
+    .close = fw_lavc_close,
 };

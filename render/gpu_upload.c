@@ -66,11 +66,30 @@ void fw_gpu_hang(struct fw_gpu *gpu)
     gpu->lost = true;
 }
 
+// A buffer with a copy of the data, and a command buffer to take it from there with. The caller
+// finishes the buffer, on error too.
+static enum fw_err stage(struct fw_gpu *gpu, const void *data, VkDeviceSize size,
+                         struct fw_gpu_buffer *staging, VkCommandBuffer *cmd)
+{
+    const struct fw_gpu_buffer_params params = {
+        .size = size,
+        .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
+        .host_visible = true,
+        .use = FW_GPU_USE_STAGING,
+    };
+    *staging = (struct fw_gpu_buffer){ 0 };
+    const enum fw_err err = fw_gpu_buffer_create(gpu, &params, staging);
+    if (err) {
+        return err;
+    }
+    memcpy(staging->map, data, size);
+    return fw_gpu_once_begin(gpu, cmd);
+}
+
 enum fw_err fw_gpu_upload_buffer(struct fw_gpu *gpu, struct fw_gpu_buffer *dst, const void *data,
                                  VkDeviceSize size)
 {
-    enum fw_err err = FW_OK;
-    struct fw_gpu_buffer staging = { 0 };
+    struct fw_gpu_buffer staging;
     if (size == 0 || size > dst->size) {
         return FW_ERR_INVALID;
     }
@@ -78,20 +97,8 @@ enum fw_err fw_gpu_upload_buffer(struct fw_gpu *gpu, struct fw_gpu_buffer *dst, 
         memcpy(dst->map, data, size);
         return FW_OK;
     }
-    err = fw_gpu_buffer_create(gpu,
-                               &(struct fw_gpu_buffer_params){
-                                   .size = size,
-                                   .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                                   .host_visible = true,
-                                   .use = FW_GPU_USE_STAGING,
-                               },
-                               &staging);
-    if (err) {
-        return err;
-    }
-    memcpy(staging.map, data, size);
     VkCommandBuffer cmd;
-    err = fw_gpu_once_begin(gpu, &cmd);
+    enum fw_err err = stage(gpu, data, size, &staging, &cmd);
     if (err) {
         goto error;
     }
@@ -166,8 +173,7 @@ static VkDeviceSize plan_regions(const struct fw_gpu_image *image, VkBufferImage
 enum fw_err fw_gpu_upload_image(struct fw_gpu *gpu, struct fw_gpu_image *dst, const void *data,
                                 VkDeviceSize size)
 {
-    enum fw_err err = FW_OK;
-    struct fw_gpu_buffer staging = { 0 };
+    struct fw_gpu_buffer staging;
     VkBufferImageCopy region[MAX_MIPS];
     if (dst->mip_levels > MAX_MIPS) {
         return FW_ERR_INVALID;
@@ -179,20 +185,8 @@ enum fw_err fw_gpu_upload_image(struct fw_gpu *gpu, struct fw_gpu_image *dst, co
     if (need != size) {
         return FW_ERR_INVALID;
     }
-    err = fw_gpu_buffer_create(gpu,
-                               &(struct fw_gpu_buffer_params){
-                                   .size = size,
-                                   .usage = VK_BUFFER_USAGE_TRANSFER_SRC_BIT,
-                                   .host_visible = true,
-                                   .use = FW_GPU_USE_STAGING,
-                               },
-                               &staging);
-    if (err) {
-        return err;
-    }
-    memcpy(staging.map, data, size);
     VkCommandBuffer cmd;
-    err = fw_gpu_once_begin(gpu, &cmd);
+    enum fw_err err = stage(gpu, data, size, &staging, &cmd);
     if (err) {
         goto error;
     }

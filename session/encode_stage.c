@@ -111,26 +111,21 @@ static enum fw_err adjust(struct fw_encode_stage *s, const struct fw_frame *fram
     return err;
 }
 
-static void describe(struct fw_packet *packet, const struct fw_job *job)
+// The encoder has described the packet after its frame; an old picture sent again differs.
+static void restamp(struct fw_packet *packet, const struct fw_job *job)
 {
-    const struct fw_frame *frame = job->frame;
     packet->frame_id = job->id;
-    packet->input_id = frame->input_id;
-    packet->width = frame->width;
-    packet->height = frame->height;
-    packet->coded_width = frame->coded_width;
-    packet->coded_height = frame->coded_height;
-    packet->animating = frame->animating;
-    packet->times = frame->times;
     if (job->again) {
         // Nothing was drawn and nothing has changed: the old picture is valid as of now.
         packet->times = (struct fw_frame_times){
-            .input_rx_ns = frame->times.input_rx_ns,
+            .input_rx_ns = packet->times.input_rx_ns,
             .change_ns = job->now_ns,
             .begun_ns = job->now_ns,
             .submitted_ns = job->now_ns,
             .rendered_ns = job->now_ns,
             .converted_ns = job->now_ns,
+            .enc_begin_ns = packet->times.enc_begin_ns,
+            .enc_end_ns = packet->times.enc_end_ns,
         };
     }
 }
@@ -144,15 +139,12 @@ static enum fw_err encode(struct fw_encode_stage *s, const struct fw_job *job,
     if (err) {
         return err;
     }
-    const int64_t begin = fw_now_ns();
     err = fw_encoder_encode(s->encoder, job->frame, key, packet);
     if (err) {
         return err;
     }
-    describe(*packet, job);
-    (*packet)->times.enc_begin_ns = begin;
-    (*packet)->times.enc_end_ns = fw_now_ns();
-    const int64_t took = (*packet)->times.enc_end_ns - begin;
+    restamp(*packet, job);
+    const int64_t took = (*packet)->times.enc_end_ns - (*packet)->times.enc_begin_ns;
     s->encode_ns = s->encode_ns ? s->encode_ns + (took - s->encode_ns) / 8 : took;
     return FW_OK;
 }
