@@ -11,6 +11,17 @@ static const char *const level_names[] = {
     [FW_LOG_DEBUG] = "debug", [FW_LOG_TRACE] = "trace",
 };
 
+// Names of files, words of workers and browsers end up in here: one message is one line, and none
+// of them moves the cursor of the terminal that shows it.
+static void clean(char *line)
+{
+    for (char *c = line; *c; c++) {
+        if ((unsigned char)*c < ' ' || *c == 0x7f) {
+            *c = *c == '\n' || *c == '\t' ? ' ' : '?';
+        }
+    }
+}
+
 void fw_log(struct fw_log *log, enum fw_log_level level, const char *module, const char *fmt, ...)
 {
     if (!log || level > log->level) {
@@ -21,6 +32,7 @@ void fw_log(struct fw_log *log, enum fw_log_level level, const char *module, con
     va_start(ap, fmt);
     vsnprintf(line, sizeof(line), fmt, ap);
     va_end(ap);
+    clean(line);
     log->write(log, level, module, line);
 }
 

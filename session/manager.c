@@ -405,7 +405,7 @@ static void api_node(void *user, struct fw_node_view *node)
     *node = (struct fw_node_view){ .ready = !*reason,
                                    .reason = reason,
                                    .gpu = m->gpu,
-                                   .encoder = m->encoder,
+                                   .encoder = m->encoder_in_use[0] ? m->encoder_in_use : m->encoder,
                                    .gpu_is_cpu = m->gpu_is_cpu,
                                    .sessions = live,
                                    .max_sessions = (unsigned)m->p.max_sessions };
@@ -480,8 +480,7 @@ void fw_manager_stop(struct fw_manager *m)
 void fw_manager_kill(struct fw_manager *m)
 {
     for (struct child *c = m->children; c; c = c->next)
-        if (!c->reaped)
-            kill(-c->pid, SIGKILL);
+        fw_child_signal_kill(c);
 }
 
 static void on_closed(uv_handle_t *handle)

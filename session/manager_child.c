@@ -41,6 +41,14 @@ static void on_poll_closed(uv_handle_t *handle)
     }
 }
 
+void fw_child_signal_kill(const struct child *c)
+{
+    if (c->reaped)
+        return;
+    kill(-c->pid, SIGKILL);
+    kill(c->pid, SIGKILL); // its group may not stand yet, or it has left it
+}
+
 void fw_child_hung_up(struct child *c)
 {
     if (c->hung_up)
@@ -48,8 +56,7 @@ void fw_child_hung_up(struct child *c)
     c->hung_up = true;
     if (!uv_is_closing((uv_handle_t *)&c->poll))
         uv_poll_stop(&c->poll);
-    if (!c->reaped)
-        kill(-c->pid, SIGKILL);
+    fw_child_signal_kill(c);
 }
 
 void fw_child_close_link(struct child *c)
@@ -306,10 +313,7 @@ void fw_child_kill(struct child *c)
 {
     c->session = NULL;
     c->state = CHILD_STOPPING;
-    if (!c->reaped) {
-        kill(-c->pid, SIGKILL);
-        kill(c->pid, SIGKILL); // its group may not stand yet
-    }
+    fw_child_signal_kill(c);
     fw_child_close_link(c);
 }
 

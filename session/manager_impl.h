@@ -49,6 +49,10 @@ struct child {
     uint64_t written;        // packets taken from the ring
     uint64_t published_base; // of the session at START
     struct fw_link_beacon beacon;
+    // --- what it may say in a second, see manager_link.c
+    int64_t budget_ns;
+    unsigned said;
+    size_t said_bytes;
 };
 
 enum session_state { SESSION_STARTING, SESSION_RUNNING, SESSION_RESTARTING, SESSION_FAILED };
@@ -82,6 +86,7 @@ struct fw_manager {
     struct session *sessions;
     struct child *children;
     char gpu[256], encoder[32], node_tag[5];
+    char encoder_in_use[32]; // what the newest session really got; "" = none ran yet
     bool gpu_is_cpu, gpu_known, stopping, stopped_told;
     unsigned spawn_fails;   // in a row, before WARM
     int64_t spawn_after_ns; // back-off
@@ -116,6 +121,7 @@ void fw_child_flush(struct child *c);
 enum fw_err fw_child_start(struct child *c, const struct session *s);
 void fw_child_stop(struct child *c); // asks; the watchdog kills after 2 s
 void fw_child_kill(struct child *c); // SIGKILL to it and its apps; detached from its session
+void fw_child_signal_kill(const struct child *c); // only that: SIGKILL to it and its apps
 void fw_child_reap(struct fw_manager *m);
 void fw_child_close_link(struct child *c);
 // Its end of the link is closed: it must end now, SIGCHLD tells how it did.

@@ -8,7 +8,15 @@
 
 #include "base/clock.h"
 
-enum { MESSAGES_PER_TURN = 256, PACKETS_PER_TURN = 64 };
+enum {
+    MESSAGES_PER_TURN = 256,
+    PACKETS_PER_TURN = 64,
+    // Far above 240 frames, their announcements and a few beacons: beyond it a worker is mad, and
+    // the front has better things to do than to listen.
+    SAID_PER_SECOND = 4096,
+    BYTES_PER_SECOND = 256 << 20,
+    FRAME_ID_STEP_MAX = 1 << 20, // more than any pause can skip
+};
 
 static void nonsense(struct child *c, const char *what)
 {
@@ -21,6 +29,21 @@ static void nonsense(struct child *c, const char *what)
     if (s)
         fw_session_lost(s, "its worker broke the rules of the link");
     fw_manager_schedule(c->manager);
+}
+
+// One more message or packet. False: too many, the child was killed.
+static bool within_budget(struct child *c, size_t bytes, int64_t now)
+{
+    if (now - c->budget_ns >= FW_NS_PER_S) {
+        c->budget_ns = now;
+        c->said = 0;
+        c->said_bytes = 0;
+    }
+    c->said_bytes += bytes;
+    if (++c->said <= SAID_PER_SECOND && c->said_bytes <= BYTES_PER_SECOND)
+        return true;
+    nonsense(c, "more than a front can listen to");
+    return false;
 }
 
 static struct fw_packet *packet_from(const struct fw_link_packet *head)
@@ -65,12 +88,15 @@ bool fw_child_drain(struct child *c)
             fw_ring_copy(&c->ring, 0, &head, sizeof(head));
             err = fw_link_check_packet(&head, size);
         }
-        if (!err && head.frame_id <= c->session->last_frame)
+        const uint64_t last = c->session->last_frame;
+        if (!err && (head.frame_id <= last || head.frame_id - last > FRAME_ID_STEP_MAX))
             err = FW_ERR_FORMAT;
         if (err) {
             nonsense(c, "ring");
             return false;
         }
+        if (!within_budget(c, size, fw_now_ns()))
+            return false;
         struct fw_packet *packet = packet_from(&head);
         if (packet) {
             fw_ring_copy(&c->ring, sizeof(head), packet->data, head.size);
@@ -116,6 +142,7 @@ static void on_ready(struct child *c, const struct fw_link_ready *msg)
     }
     memcpy(s->gpu, msg->gpu, sizeof(s->gpu));
     memcpy(s->encoder, msg->encoder, sizeof(s->encoder));
+    memcpy(c->manager->encoder_in_use, msg->encoder, sizeof(c->manager->encoder_in_use));
     fw_session_announce(s);
     if (c->state == CHILD_READY) // said again when the encoder has fallen back
         return;
@@ -200,6 +227,8 @@ void fw_child_readable(struct child *c)
             return;
         }
         c->heard_ns = fw_now_ns();
+        if (c->state != CHILD_STOPPING && !within_budget(c, size, c->heard_ns))
+            return;
         if (c->state != CHILD_STOPPING) // what an ending worker still says is read and dropped
             dispatch(c, m->buffer);
     }

@@ -75,6 +75,14 @@ static void stderr_gets_one_line(void **state)
     assert_ptr_equal(strchr(text, '\n'), text + n - 1);
 }
 
+static void a_message_stays_on_its_line(void **state)
+{
+    (void)state;
+    struct fw_log log = { .level = FW_LOG_INFO, .write = write_line };
+    fw_log(&log, FW_LOG_INFO, "m", "%s", "a\nb\033[2J\tc\177 \xc3\xa4");
+    assert_string_equal(last, "2 m a b?[2J c? \xc3\xa4");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -82,6 +90,7 @@ int main(void)
         cmocka_unit_test(long_lines_are_cut),
         cmocka_unit_test(names_are_parsed),
         cmocka_unit_test(stderr_gets_one_line),
+        cmocka_unit_test(a_message_stays_on_its_line),
     };
     return cmocka_run_group_tests_name("log", tests, NULL, NULL);
 }
