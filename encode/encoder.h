@@ -52,6 +52,8 @@ struct fw_encoder_probe {
 };
 // Opens each back end with real frames and decodes the result. Quiet; `*count` in: room.
 void fw_encoder_probe_all(struct fw_encoder_probe *out, unsigned *count, struct fw_log *log);
+// The same for one of them only. FW_ERR_NOT_FOUND: "auto" knows none of that name.
+enum fw_err fw_encoder_probe_named(const char *name, struct fw_encoder_probe *out);
 // "x264 (nvenc: libcuda.so.1 is not installed; vaapi: no /dev/dri)", for the start-up line.
 void fw_encoder_probe_summary(const struct fw_encoder_probe *probes, unsigned count, char *out,
                               size_t out_size);

@@ -239,3 +239,13 @@ void fw_encoder_probe_summary(const struct fw_encoder_probe *probes, unsigned co
         snprintf(out + used, out_size - used, ")");
     }
 }
+
+enum fw_err fw_encoder_probe_named(const char *name, struct fw_encoder_probe *out)
+{
+    const struct fw_encoder_backend *backend = fw_encoder_backend_find(name);
+    if (!backend || !backend->automatic) {
+        return FW_ERR_NOT_FOUND;
+    }
+    fw_encoder_probe_one(backend, out);
+    return FW_OK;
+}

@@ -52,22 +52,31 @@ static bool can_open(const char *name, char *reason, size_t size)
     return true;
 }
 
-static int print_json(const char *name, const struct fw_encoder_probe *probes, unsigned count)
+// The encoder that was asked for, and only that: looking at the others takes time, and may wake
+// drivers that nobody wants.
+static const char *try_named(const char *name, char *error, size_t size)
+{
+    struct fw_encoder_probe probe;
+    if (fw_encoder_probe_named(name, &probe) != FW_OK) // one for tests: no H.264 to look at
+        return can_open(name, error, size) ? name : NULL;
+    snprintf(error, size, "%s", probe.usable ? "" : probe.reason);
+    return probe.usable ? name : NULL;
+}
+
+static int print_json(const char *name)
 {
     char summary[700] = "", error[256] = "";
     const char *chosen = NULL;
     if (strcmp(name, "auto") == 0) {
+        struct fw_encoder_probe probes[FW_ENCODER_PROBE_MAX];
+        unsigned count = FW_ENCODER_PROBE_MAX;
+        fw_encoder_probe_all(probes, &count, NULL);
         chosen = best(probes, count);
         fw_encoder_probe_summary(probes, count, summary, sizeof(summary));
         if (!chosen)
             snprintf(error, sizeof(error), "%.250s", summary);
     } else {
-        chosen = can_open(name, error, sizeof(error)) ? name : NULL;
-        for (unsigned i = 0; i < count; i++) // opens, yet makes pictures nobody can decode?
-            if (strcmp(probes[i].name, name) == 0 && !probes[i].usable) {
-                chosen = NULL;
-                snprintf(error, sizeof(error), "%s", probes[i].reason);
-            }
+        chosen = try_named(name, error, sizeof(error));
         snprintf(summary, sizeof(summary), "%s (as asked for)", name);
     }
     json_t *json =
@@ -84,11 +93,11 @@ int fw_list_encoders_main(int argc, char **argv)
         fprintf(stderr, "framewire %s takes no options\n", argv[0]);
         return EXIT_USAGE;
     }
+    if (json)
+        return print_json(argv[2]);
     struct fw_encoder_probe probes[FW_ENCODER_PROBE_MAX];
     unsigned count = FW_ENCODER_PROBE_MAX;
     fw_encoder_probe_all(probes, &count, NULL);
-    if (json)
-        return print_json(argv[2], probes, count);
     for (unsigned i = 0; i < count; i++) {
         if (probes[i].usable)
             printf("%-8s %.1f ms per frame of 1280x720\n", probes[i].name, probes[i].ms_per_frame);
