@@ -24,4 +24,5 @@ FW_PACKAGES_TEST=(
     chromium firefox-esr fonts-dejavu-core xvfb
     nodejs:node npm:npm
     ffmpeg:ffmpeg curl iproute2 procps git
+    nginx-light:nginx haproxy:haproxy
 )

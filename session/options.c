@@ -219,7 +219,16 @@ enum fw_err fw_serve_options_check(const struct fw_serve_options *o, char *messa
 {
     message[0] = '\0';
     const bool tls = o->tls_self_signed || o->tls_cert;
-    if (fw_host_is_loopback(o->host) || (tls && o->token_file))
+    if (fw_host_is_loopback(o->host)) {
+        // What a proxy brings in comes from everywhere.
+        if (o->origin_count && !o->token_file)
+            snprintf(message, size,
+                     "--public-origin %s without --token-file: everybody the proxy lets through "
+                     "can see and control every session",
+                     o->origins[0]);
+        return FW_OK;
+    }
+    if (tls && o->token_file)
         return FW_OK;
     const char *lacks = !tls && !o->token_file ? "neither TLS nor tokens"
                         : !tls                 ? "no TLS"

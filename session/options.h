@@ -40,7 +40,8 @@ enum fw_err fw_serve_options_parse(struct fw_serve_options *options, int argc, c
                                    char *message, size_t message_size);
 // An address other machines can reach needs TLS and a token file. FW_ERR_DENIED with `message`
 // saying what to give; `insecure` turns that into FW_OK with the same text as a warning in
-// `message` ("" when there is nothing to warn of).
+// `message` ("" when there is nothing to warn of). A proxy's visitors without a token file: a
+// warning.
 enum fw_err fw_serve_options_check(const struct fw_serve_options *options, char *message,
                                    size_t message_size);
 // The help text, one line per option, made from the table. Returns bytes as snprintf does.

@@ -25,6 +25,7 @@ tmp=$(mktemp -d)
 server=
 cleanup() {
     [[ -n $server ]] && kill "$server" 2>/dev/null && wait "$server" 2>/dev/null
+    stop_proxies
     local ns pid
     for ns in "$a" "$b"; do
         for pid in $(ip netns pids "$ns" 2>/dev/null); do
@@ -32,8 +33,16 @@ cleanup() {
         done
         ip netns del "$ns" 2>/dev/null
     done
-    rm -rf "$tmp"
+    rm -rf "$tmp" "/etc/netns/$b"
 }
+stop_proxies() {
+    local pid
+    for pid in $proxies; do
+        kill "$pid" 2>/dev/null && wait "$pid" 2>/dev/null
+    done
+    proxies=
+}
+proxies=
 trap cleanup EXIT
 trap 'exit 130' INT TERM
 
@@ -121,14 +130,18 @@ in_b curl -s --max-time 5 -o /dev/null "http://$address:$port/api/v1/sessions"
 (($? != 0))
 check $? "plain http gets nothing"
 
-client=$(FW_URL=$url FW_TOKEN=$token in_b node tests/net/net_client.mjs 2>&1)
-printf '%s\n' "$client"
-if [[ $client =~ net-client:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then
-    passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
-else
-    check 1 "the client ran to its end"
-fi
-
+# run_client NAME FILE: a client in the other namespace; its checks count as ours.
+run_client() {
+    local out
+    out=$(in_b node "$2" 2>&1)
+    printf '%s\n' "$out"
+    if [[ $out =~ $1-client:\ ([0-9]+)\ passed,\ ([0-9]+)\ failed ]]; then
+        passed=$((passed + BASH_REMATCH[1])) failed=$((failed + BASH_REMATCH[2]))
+    else
+        check 1 "the $1 client ran to its end"
+    fi
+}
+FW_URL=$url FW_TOKEN=$token run_client net tests/net/net_client.mjs
 kill -0 "$server" 2>/dev/null
 check $? "the server is still there" "$(tail -n 5 "$tmp/serve.log")"
 kill -TERM "$server"
@@ -142,6 +155,60 @@ check $? "the token stands nowhere in its log"
 check $? "nor in its state folder"
 [[ -z $(ip netns pids "$a") ]]
 check $? "no process is left behind" "$(ip netns pids "$a" | tr '\n' ' ')"
+
+# ---- behind a proxy, as deploy/proxy/ says -------------------------------------------------------
+
+# Both proxies before one framewire on loopback; the visitor knows them by a name of their own.
+name=view.example inner=8080 outer_nginx=8444 outer_haproxy=8445
+mkdir -p "/etc/netns/$b"
+printf '127.0.0.1 localhost\n%s %s\n' "$address" "$name" >"/etc/netns/$b/hosts"
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj "/CN=$name" -keyout "$tmp/key.pem" \
+    -out "$tmp/cert.pem" 2>/dev/null
+cat "$tmp/cert.pem" "$tmp/key.pem" >"$tmp/both.pem"
+chmod 755 "$tmp" # nginx drops its rights
+{
+    printf 'daemon off; error_log %s; pid %s;\nevents { }\nhttp {\naccess_log off;\n' \
+        "$tmp/nginx.log" "$tmp/nginx.pid"
+    sed "s|listen 443|listen $address:$outer_nginx|; s|/etc/ssl/.*\.pem|$tmp/cert.pem|
+        s|/etc/ssl/.*\.key|$tmp/key.pem|; s|127.0.0.1:8080|127.0.0.1:$inner|" \
+        deploy/proxy/nginx.conf
+    printf '}\n'
+} >"$tmp/nginx.conf"
+sed "s|bind :443|bind $address:$outer_haproxy|; s|/etc/ssl/.*\.pem|$tmp/both.pem|
+    s|127.0.0.1:8080|127.0.0.1:$inner|" deploy/proxy/haproxy.cfg >"$tmp/haproxy.cfg"
+
+ip netns exec "$a" "$binary" serve --listen "127.0.0.1:$inner" --encoder x264 \
+    --state "$tmp/state" --token-file "$tmp/token" \
+    --public-origin "https://$name:$outer_nginx" --public-origin "https://$name:$outer_haproxy" \
+    >"$tmp/serve2.log" 2>&1 &
+server=$!
+ip netns exec "$a" nginx -c "$tmp/nginx.conf" -e "$tmp/nginx.log" >"$tmp/nginx.out" 2>&1 &
+proxies=$!
+ip netns exec "$a" haproxy -db -f "$tmp/haproxy.cfg" >"$tmp/haproxy.out" 2>&1 &
+proxies+=" $!"
+for proxy in nginx haproxy; do
+    outer=outer_$proxy
+    url=https://$name:${!outer}
+    for _ in $(seq 100); do
+        [[ $(get -o /dev/null -w '%{http_code}' "$url/readyz") == 200 ]] && break
+        sleep 0.1
+    done
+    FW_NAME=$proxy FW_URL=$url FW_TOKEN=$token run_client "$proxy" tests/net/proxy_client.mjs
+    code=$(get -o /dev/null -w '%{http_code}' -H 'Host: evil.example' "$url/")
+    [[ $code == 403 ]]
+    check $? "$proxy: another Host is refused" "($code)"
+    code=$(get -o /dev/null -w '%{http_code}' -H "Host: $name" "$url/")
+    [[ $code == 403 ]]
+    check $? "$proxy: the name with another port is refused" "($code)"
+done
+stop_proxies
+kill -TERM "$server"
+wait "$server"
+rc=$?
+server=
+check $rc "behind proxies: it ends in order" "(exit $rc, $(tail -n 3 "$tmp/serve2.log"))"
+! grep -q -e "$token" "$tmp/serve2.log"
+check $? "behind proxies: no token in its log"
 
 printf 'net: %d passed, %d failed, 0 skipped\n' "$passed" "$failed"
 ((failed == 0))

@@ -141,6 +141,9 @@ static void test_exposure(void **state)
         { "127.0.0.2:1", NULL, NULL, FW_OK, NULL },
         { "[::1]:1", NULL, NULL, FW_OK, NULL },
         { "localhost:1", NULL, NULL, FW_OK, NULL },
+        { "[::1]:1", "--public-origin=https://x", "--token-file=f", FW_OK, NULL },
+        { "[::1]:1", "--public-origin=https://x", NULL, FW_OK, "--token-file" },
+        { "[2001:db8::1]:1", "--tls-self-signed", NULL, FW_ERR_DENIED, "--token-file" },
     };
     for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
         assert_int_equal(parse("--listen", rows[i].listen, rows[i].a, rows[i].b, NULL), FW_OK);
