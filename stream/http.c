@@ -6,6 +6,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/clock.h"
 #include "stream/server_priv.h"
 #include "stream/static_files.h"
 
@@ -21,6 +22,7 @@ struct fw_txn {
     char none_match[128], modified_since[64];
     char *body;
     size_t body_size, body_room; // bytes so far, bytes announced
+    int64_t begun_ns;            // lws starts its clock anew with each byte of a body
     bool head;                   // the answer has no body
     bool answered;
     bool hang_up; // after the answer
@@ -128,6 +130,7 @@ static int finish(struct lws *wsi, struct fw_txn *txn)
 {
     if (txn->hang_up)
         return -1;
+    fw_waiting_set(server_of(wsi), wsi, true); // for the next request
     return lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
@@ -135,6 +138,7 @@ static int finish(struct lws *wsi, struct fw_txn *txn)
 static int answer(struct lws *wsi, struct fw_txn *txn, struct answer *a)
 {
     txn->answered = true;
+    fw_waiting_set(server_of(wsi), wsi, false);
     a->length = txn->out_size;
     a->hang_up = txn->hang_up;
     if (send_head(wsi, a))
@@ -425,6 +429,7 @@ static int begin(struct lws *wsi, struct fw_txn **slot, const char *uri)
     if (!txn)
         return -1;
     *slot = txn;
+    txn->begun_ns = fw_now_ns();
     snprintf(txn->method, sizeof(txn->method), "%s", read_method(wsi));
     txn->head = !strcmp(txn->method, "HEAD");
     const int refused = read_length(wsi, txn);
@@ -458,7 +463,8 @@ static int add_body(struct fw_txn *txn, const char *data, size_t size)
 {
     if (!txn || txn->answered || !size)
         return 0;
-    if (!txn->body || size > txn->body_room - txn->body_size)
+    if (!txn->body || size > txn->body_room - txn->body_size ||
+        fw_now_ns() - txn->begun_ns > FW_BODY_TIMEOUT_MS * (int64_t)FW_NS_PER_MS)
         return -1;
     memcpy(txn->body + txn->body_size, data, size);
     txn->body_size += size;
@@ -502,7 +508,10 @@ int fw_http_callback(struct lws *wsi, enum lws_callback_reasons reason, void *us
     struct fw_txn **slot = user;
     switch (reason) {
     case LWS_CALLBACK_WSI_CREATE: server_of(wsi)->wsi_count++; return 0;
-    case LWS_CALLBACK_WSI_DESTROY: server_of(wsi)->wsi_count--; return 0;
+    case LWS_CALLBACK_WSI_DESTROY:
+        server_of(wsi)->wsi_count--;
+        fw_waiting_end(server_of(wsi), wsi);
+        return 0;
     case LWS_CALLBACK_HTTP_CONFIRM_UPGRADE: return confirm_upgrade(wsi, in);
     case LWS_CALLBACK_FILTER_PROTOCOL_CONNECTION: return -1; // no WebSocket without its protocol
     case LWS_CALLBACK_HTTP: return begin(wsi, slot, in);

@@ -124,13 +124,17 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
                 shed_connection(server);
             return;
         }
-        if (server->wsi_count >= FW_MAX_CONNECTIONS) {
+        if (server->wsi_count >= FW_MAX_CONNECTIONS + FW_EVICTED_MAX ||
+            (server->wsi_count >= FW_MAX_CONNECTIONS && !fw_waiting_evict(server))) {
             turn_away(server, fd);
             continue;
         }
         tune_socket(fd);
         // On failure lws has closed the socket.
-        if (!lws_adopt_socket_vhost(server->vhost, fd))
+        struct lws *wsi = lws_adopt_socket_vhost(server->vhost, fd);
+        if (wsi)
+            fw_waiting_begin(server, wsi);
+        else
             fw_log(server->log, FW_LOG_DEBUG, "stream", "connection not adopted");
     }
 }
@@ -193,8 +197,8 @@ static bool create_context(struct fw_server *server, const struct fw_server_para
         .foreign_loops = loops,
         .pt_serv_buf_size = 16 << 10,
         .max_http_header_data = 8192,
-        .max_http_header_pool = FW_MAX_CONNECTIONS,
-        .fd_limit_per_thread = FW_MAX_CONNECTIONS + 16,
+        .max_http_header_pool = FW_MAX_CONNECTIONS + FW_EVICTED_MAX,
+        .fd_limit_per_thread = FW_MAX_CONNECTIONS + FW_EVICTED_MAX + 16,
         .timeout_secs = 10,
         .server_string = "framewire",
         .user = server,
@@ -287,6 +291,7 @@ enum fw_err fw_server_create(struct fw_server **out, const struct fw_server_para
     server->root_fd = server->listen_fd = server->spare_fd = -1;
     TAILQ_INIT(&server->conns);
     TAILQ_INIT(&server->channels);
+    TAILQ_INIT(&server->waiting);
     int saved = 0;
     enum fw_err err = copy_params(server, params);
     if (err)

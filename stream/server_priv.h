@@ -13,7 +13,11 @@
 
 enum {
     FW_MAX_CONNECTIONS = 1024,
-    FW_MAX_UNGREETED = 128, // WebSockets that have not said hello yet
+    FW_MAX_UNGREETED = 128,      // WebSockets that have not said hello yet
+    FW_UNGREETED_GRACE_MS = 250, // until one of them may lose its place to a newer one
+    FW_WAITING_GRACE_MS = 500,   // the same for a connection without a request
+    FW_EVICTED_MAX = 16,         // that are still closing
+    FW_BODY_TIMEOUT_MS = 20000,  // all of a request's body
     FW_HELLO_TIMEOUT_MS = 5000,
     FW_CONTROL_SILENCE_MS = 15000,
     FW_CONTROL_QUEUE_MAX = 64 << 10, // bytes that wait for one control connection
@@ -146,10 +150,18 @@ struct fw_server {
     bool closing;
     TAILQ_HEAD(, fw_conn) conns;
     TAILQ_HEAD(, fw_channel) channels;
+    TAILQ_HEAD(, fw_waiting) waiting;
 };
 
 // ---- server.c
 bool fw_server_tls(const struct fw_server *server);
+
+// ---- waiting.c: connections without a complete request
+void fw_waiting_begin(struct fw_server *server, struct lws *wsi);
+void fw_waiting_set(struct fw_server *server, struct lws *wsi, bool waits);
+void fw_waiting_end(struct fw_server *server, struct lws *wsi);
+// Ends the one that waits for longest. False: none does for long enough.
+bool fw_waiting_evict(struct fw_server *server);
 
 // ---- http.c
 int fw_http_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,

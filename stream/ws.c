@@ -42,6 +42,46 @@ static bool offers_protocol(struct lws *wsi)
     return false;
 }
 
+static void drop_out(struct fw_conn *conn)
+{
+    struct fw_out *out;
+    while ((out = TAILQ_FIRST(&conn->out))) {
+        TAILQ_REMOVE(&conn->out, out, link);
+        free(out);
+    }
+    conn->out_bytes = 0;
+}
+
+// Ends it without another word, once the loop turns.
+static void kill_conn(struct fw_conn *conn)
+{
+    conn->close_code = LWS_CLOSE_STATUS_NORMAL; // nothing more is written
+    if (conn->viewer && conn->role == FW_CONN_CONTROL)
+        conn->viewer->closing = true;
+    drop_out(conn);
+    lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
+}
+
+// Whoever opens many and greets with none must not keep others out: the oldest goes then.
+static bool room_for_ungreeted(struct fw_server *server)
+{
+    unsigned ungreeted = 0;
+    struct fw_conn *conn, *oldest = NULL;
+    TAILQ_FOREACH(conn, &server->conns, link)
+    {
+        if (conn->role != FW_CONN_NEW || conn->close_code)
+            continue;
+        ungreeted++;
+        oldest = oldest ? oldest : conn;
+    }
+    if (ungreeted < FW_MAX_UNGREETED)
+        return true;
+    if (fw_now_ns() - oldest->opened_ns < FW_UNGREETED_GRACE_MS * (int64_t)FW_NS_PER_MS)
+        return false;
+    kill_conn(oldest);
+    return true;
+}
+
 int fw_ws_check_upgrade(struct fw_server *server, struct lws *wsi, const char **message)
 {
     char id[FW_SESSION_ID_MAX + 1], text[80];
@@ -61,11 +101,7 @@ int fw_ws_check_upgrade(struct fw_server *server, struct lws *wsi, const char **
         *message = "The sub-protocol framewire.v1 is needed.";
         return 400;
     }
-    unsigned ungreeted = 0;
-    struct fw_conn *conn;
-    TAILQ_FOREACH(conn, &server->conns, link)
-    ungreeted += conn->role == FW_CONN_NEW;
-    if (ungreeted >= FW_MAX_UNGREETED || server->closing) {
+    if (server->closing || !room_for_ungreeted(server)) {
         *message = "Too many connections that have not said hello.";
         return 503;
     }
@@ -74,23 +110,11 @@ int fw_ws_check_upgrade(struct fw_server *server, struct lws *wsi, const char **
 
 // ---- sending
 
-static void drop_out(struct fw_conn *conn)
-{
-    struct fw_out *out;
-    while ((out = TAILQ_FIRST(&conn->out))) {
-        TAILQ_REMOVE(&conn->out, out, link);
-        free(out);
-    }
-    conn->out_bytes = 0;
-}
-
 static bool write_now(struct fw_conn *conn, uint8_t *bytes, size_t size, bool text)
 {
     if (lws_write(conn->wsi, bytes, size, text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY) >= 0)
         return true;
-    lws_set_timeout(conn->wsi, PENDING_TIMEOUT_USER_OK, LWS_TO_KILL_ASYNC);
-    conn->close_code = LWS_CLOSE_STATUS_NORMAL; // nothing more is written
-    drop_out(conn);
+    kill_conn(conn);
     return false;
 }
 
@@ -120,8 +144,7 @@ void fw_conn_send(struct fw_conn *conn, const void *data, size_t size, bool text
     }
     if (conn->out_bytes + size > FW_CONTROL_QUEUE_MAX || !enqueue(conn, data, size, text)) {
         fw_log(conn->server->log, FW_LOG_DEBUG, "stream", "a viewer takes no messages, dropped");
-        drop_out(conn);
-        fw_conn_close(conn, FW_CLOSE_TIMEOUT, "timeout");
+        kill_conn(conn); // it would not read the close frame either
     }
 }
 
@@ -293,6 +316,7 @@ static void on_established(struct fw_conn *conn, struct lws *wsi)
     read_session(wsi, conn->session_id);
     fw_http_header(wsi, WSI_TOKEN_HTTP_USER_AGENT, conn->user_agent, sizeof(conn->user_agent));
     TAILQ_INSERT_TAIL(&server->conns, conn, link);
+    fw_waiting_set(server, wsi, false);
 }
 
 static void on_closed(struct fw_conn *conn)

@@ -339,6 +339,19 @@ void host_state(struct host *host, const char *state, const char *code, const ch
     call(host, &(struct host_order){ .run = run_state, .a = state, .b = code, .c = message });
 }
 
+// Of stream/server_priv.h, which would bring libwebsockets in.
+void fw_ws_tick(struct fw_server *server, int64_t now_ns);
+
+static void run_tick(struct host *host, struct host_order *order)
+{
+    fw_ws_tick(host->server, fw_now_ns() + (int64_t)order->size);
+}
+
+void host_tick(struct host *host, int64_t ahead_ns)
+{
+    call(host, &(struct host_order){ .run = run_tick, .size = (size_t)ahead_ns });
+}
+
 static void run_stats(struct host *host, struct host_order *order)
 {
     fw_channel_get_stats(host->channel, order->stats);

@@ -49,6 +49,8 @@ uint64_t host_publish(struct host *host, size_t size, bool key);
 void host_reset(struct host *host);
 void host_beacon(struct host *host, uint64_t newest, bool current, bool animating);
 void host_state(struct host *host, const char *state, const char *code, const char *message);
+// What the server would do at a tick `ahead_ns` from now.
+void host_tick(struct host *host, int64_t ahead_ns);
 void host_stats(struct host *host, struct fw_channel_stats *stats);
 void host_end_channel(struct host *host, const char *code, const char *message);
 // A client's parameters for this host and session.
