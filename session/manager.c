@@ -397,8 +397,10 @@ static void api_node(void *user, struct fw_node_view *node)
 {
     const struct fw_manager *m = user;
     const unsigned live = fw_manager_live_sessions(m);
+    const bool waits =
+        m->p.warm && !m->gpu_known; // without spare workers there is none to wait for
     const char *reason = m->stopping                           ? "draining"
-                         : !m->gpu_known || !m->encoder[0]     ? "starting"
+                         : waits || !m->encoder[0]             ? "starting"
                          : m->spawn_fails >= SPAWN_FAILS_MAX   ? "no_worker"
                          : live >= (unsigned)m->p.max_sessions ? "full"
                                                                : "";

@@ -64,7 +64,10 @@ static void announce(struct front *f)
                        sizeof(addresses));
     fw_models_list(f->models, fw_now_ns(), &models);
     printf("framewire " FW_VERSION "  %s\n", addresses);
-    printf("  gpu      %s%s\n", f->warm ? f->gpu : "(not known yet: the first worker is slow)",
+    printf("  gpu      %s%s\n",
+           f->warm     ? f->gpu
+           : f->o.warm ? "(not known yet: the first worker is slow)"
+                       : "(not known before the first session: --warm 0)",
            f->gpu_is_cpu ? ": software, on the CPU" : "");
     printf("  encoder  %s\n", f->encoder);
     if (fw_models_dir(f->models))
@@ -151,7 +154,7 @@ static void on_probed(void *user, const char *name, const char *text)
     snprintf(f->encoder, sizeof(f->encoder), "%s", text);
     f->encoder_known = true;
     fw_manager_set_encoder(f->manager, name);
-    if (f->warm)
+    if (f->warm || !f->o.warm)
         announce(f);
 }
 

@@ -10,7 +10,7 @@ slow=${FW_SLOW:-1} # a factor on time limits, for builds with sanitizers
 passed=0 failed=0 skipped=0
 server='' base=''
 dir=$(mktemp -d)
-curl=(curl -sS --path-as-is --max-time 10)
+curl=(curl -sS -g --path-as-is --max-time 10)
 
 ok() {
     passed=$((passed + 1))
@@ -71,7 +71,7 @@ start() {
         bad "$name" "no start-up lines; $(tail -n 3 "$dir/err")"
         return 1
     fi
-    base=$(grep -oE 'https?://[0-9.]+:[0-9]+' "$dir/out" | head -n 1)
+    base=$(grep -oE 'https?://(\[[0-9a-f:]+\]|[0-9.]+):[0-9]+' "$dir/out" | head -n 1)
     ok "$name ($(cat "$dir/took") ms)"
     until_true 5000 status_is 200 /readyz >/dev/null
     return 0
@@ -130,6 +130,8 @@ test_refusals() {
     refuses 'unknown command' 2 "'nope'" nope
     refuses 'bad address' 2 '--listen' serve --listen 8080
     refuses 'beyond this machine' 2 '--token-file' serve --listen 0.0.0.0:0
+    refuses 'beyond this machine, IPv6' 2 '--tls-self-signed' serve --listen '[::]:0' \
+        --token-file "$dir/tokens"
     refuses 'beyond this machine, only TLS' 2 '--token-file' serve --listen 0.0.0.0:0 \
         --tls-self-signed
     refuses 'no such folder' 1 '--models' "${common[@]}" --models "$dir/none"
@@ -360,6 +362,17 @@ test_tokens() {
         "$(status DELETE "/api/v1/sessions/$id" -H "Authorization: Bearer $token")" 204
 }
 
+# ---- over IPv6
+
+test_ipv6() {
+    local own="${base#http://}"
+    is 'IPv6: its own address' "$(status GET /api/v1/sources -H "Origin: $base")" 200
+    is 'IPv6: by name' "$(status GET /api/v1/sources -H "Host: localhost:${own##*:}")" 200
+    is 'IPv6: another Host' "$(status GET /api/v1/sources -H 'Host: [::2]')" 403
+    is 'IPv6: another Origin' "$(status GET /api/v1/sources -H 'Origin: http://[::2]')" 403
+    is 'IPv6: a session' "$(post_status /api/v1/sessions '{"source":"testcard"}')" 201
+}
+
 [[ -x $binary ]] || {
     bad 'the binary' "$binary is not there"
     exit 1
@@ -397,6 +410,12 @@ if start 'start again' --idle-timeout 5; then
     fi
     post /api/v1/sessions '{"source":"testcard"}' >/dev/null
     stop 'SIGTERM with a session'
+fi
+if ! grep -qs . /proc/net/if_inet6; then
+    echo 'no IPv6 on this machine'
+elif start 'start on IPv6' --listen '[::1]:0' --warm 0; then
+    test_ipv6
+    stop 'SIGTERM on IPv6'
 fi
 curl+=(--insecure)
 if start 'start with TLS and tokens' --tls-self-signed --token-file "$dir/tokens" --log-level trace; then
