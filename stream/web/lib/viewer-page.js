@@ -94,9 +94,10 @@ function draw() {
     /** @type {HTMLElement} */ (button).hidden = !status.actions.includes(action);
   }
   if (status.actions.includes('token'))
-    void requestToken(answered ? 'That token was not accepted.' : status.text);
+    void requestToken(answered ? 'That token was not accepted.' : codeRefused || status.text);
 }
 
+let codeRefused = ''; // what to say when the code in the address was good for nothing
 /** @param {string} why */
 async function requestToken(why) {
   if (asking) return;
@@ -219,7 +220,9 @@ async function redeem(code) {
     setSessionToken(id, await exchangeCode(id, code));
   } catch (error) {
     // Used up or too old. Without a token file nothing is needed; with one the page will ask.
-    if (error instanceof ApiError && error.status === 0) showNotice(error.message);
+    if (!(error instanceof ApiError)) return;
+    if (error.status === 0) showNotice(error.message);
+    else codeRefused = 'This link was used already, or is older than a minute. A token opens it.';
   }
 }
 
