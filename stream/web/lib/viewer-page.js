@@ -63,6 +63,7 @@ window.framewire = { stats: () => session.stats.snapshot(), session };
 let drawn = '';
 let asking = false;
 let answered = false; // a token was typed, and the server has not let it in yet
+let codeRefused = ''; // what to say when the code in the address was good for nothing
 
 function draw() {
   const status = describe({
@@ -97,7 +98,6 @@ function draw() {
     void requestToken(answered ? 'That token was not accepted.' : codeRefused || status.text);
 }
 
-let codeRefused = ''; // what to say when the code in the address was good for nothing
 /** @param {string} why */
 async function requestToken(why) {
   if (asking) return;
