@@ -174,16 +174,27 @@ static void deaf_viewer(void **state)
     fw_client_leave(&other);
 }
 
-static int start(void **state)
+static int start(bool tls)
 {
     struct rlimit files;
-    (void)state;
     if (getrlimit(RLIMIT_NOFILE, &files))
         return -1;
     files.rlim_cur = files.rlim_max < 8192 ? files.rlim_max : 8192; // both ends are ours
     setrlimit(RLIMIT_NOFILE, &files);
-    host_start(&host, false, "127.0.0.1", NULL, 0);
+    host_start(&host, tls, "127.0.0.1", NULL, 0);
     return 0;
+}
+
+static int start_plain(void **state)
+{
+    (void)state;
+    return start(false);
+}
+
+static int start_tls(void **state)
+{
+    (void)state;
+    return start(true);
 }
 
 static int stop(void **state)
@@ -201,5 +212,9 @@ int main(void)
         cmocka_unit_test(silent_viewer),
         cmocka_unit_test(deaf_viewer),
     };
-    return cmocka_run_group_tests_name("limits", tests, start, stop);
+    // Before TLS stands a connection is another thing inside libwebsockets.
+    const struct CMUnitTest over_tls[] = { cmocka_unit_test(silent_crowd) };
+    const int plain = cmocka_run_group_tests_name("limits", tests, start_plain, stop);
+    const int tls = cmocka_run_group_tests_name("limits-tls", over_tls, start_tls, stop);
+    return plain + tls ? 1 : 0;
 }
