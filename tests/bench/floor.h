@@ -33,3 +33,9 @@ struct floor_encode *floor_encode_open(const struct floor_params *params);
 void floor_encode_close(struct floor_encode **encode);
 // Bytes of the packet, -1 on failure.
 int floor_encode_frame(struct floor_encode *encode, const struct fw_frame *frame);
+
+// Frames a second of the bare parts overlapped: one thread draws and converts, one encodes, nothing
+// is sent. What a machine's scheduler gives to any pipeline of these parts. `buffers`: 3 of NV12.
+// -1 on failure.
+double floor_pipeline_fps(struct floor_render *render, struct floor_encode *encode,
+                          struct fw_frame **buffers, int frames, bool drag);
