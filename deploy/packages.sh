@@ -9,7 +9,7 @@ FW_PACKAGES_BUILD=(
     glslang-tools libvulkan-dev
     libavcodec-dev libavformat-dev libavutil-dev
     libwebsockets-dev libuv1-dev libssl-dev libjansson-dev
-    libassimp-dev libstb-dev libcglm-dev
+    libassimp-dev libstb-dev libcglm-dev libjpeg62-turbo-dev
 )
 
 # What the server needs when it runs: a Vulkan driver (lavapipe when there is no GPU), the uv loop

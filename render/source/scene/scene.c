@@ -128,8 +128,10 @@ static enum fw_err load(struct scene *s, const struct fw_source_params *params,
            model->name, (unsigned long long)model->triangles,
            (long long)((loaded - begun) / FW_NS_PER_MS),
            (long long)((fw_now_ns() - loaded) / FW_NS_PER_MS));
-    if (model->missing_textures)
-        fw_log(s->log, FW_LOG_WARN, "scene", "%u textures could not be read; drawn plain",
+    if (model->missing_textures || model->damaged_pictures)
+        fw_log(s->log, FW_LOG_WARN, "scene", "%u damaged pictures (%s), %u textures drawn plain",
+               model->damaged_pictures,
+               model->picture_trouble[0] ? model->picture_trouble : "none read",
                model->missing_textures);
     if (params->progress)
         params->progress(params->progress_user, 100, "ready");
