@@ -75,6 +75,11 @@ enum fw_err fw_render_create(struct fw_render **out, const struct fw_render_para
     return FW_OK;
 }
 
+void fw_render_warm_up(void)
+{
+    fw_source_warm_up();
+}
+
 static void finish_targets(struct fw_render *r, struct fw_targets *targets)
 {
     if (r->gpu) {

@@ -36,6 +36,8 @@ struct fw_render_info {
 
 // Makes the device and all pipelines that need no source: slow (100 ms), done by warm workers.
 enum fw_err fw_render_create(struct fw_render **render, const struct fw_render_params *params);
+// Makes what sources need on the host whatever they show. Any thread, with or without a render.
+void fw_render_warm_up(void);
 // Closes the source too. Accepts NULL. Outstanding frames must have been unreferenced.
 void fw_render_destroy(struct fw_render **render);
 void fw_render_get_info(const struct fw_render *render, struct fw_render_info *info);

@@ -56,6 +56,9 @@ struct fw_source_impl {
     const char *name; // "scene"
     bool hdr;         // can write scene-linear
     bool host;        // draws on the CPU through `fill`, needs no device; `record` is NULL then
+    // optional: makes what any session of this source will need on the host, ahead of time and in a
+    // process that waits for its session. Any thread; an open meanwhile waits for it.
+    void (*warm_up)(void);
     enum fw_err (*open)(struct fw_source **source, const struct fw_source_params *params);
     void (*close)(struct fw_source *source);
     // Applies an event at once; the next frame shows it.
@@ -75,3 +78,4 @@ struct fw_source_impl {
 
 // The only list of sources; NULL when there is none of that name.
 const struct fw_source_impl *fw_source_find(const char *name);
+void fw_source_warm_up(void); // all of them

@@ -22,6 +22,7 @@ static void *warm_main(void *arg)
     struct fw_pipeline *p = arg;
     pthread_setname_np(pthread_self(), "fw-warm");
     fw_encode_warm_up(p->warm_encoder, NULL, p->params.log);
+    fw_render_warm_up();
     return NULL;
 }
 
@@ -142,19 +143,19 @@ static void stamp(struct fw_pipeline *p, struct fw_frame *frame, int64_t now_ns,
     p->change_ns = 0;
 }
 
-static enum fw_err draw(struct fw_pipeline *p, bool animating)
+// `*frame` is NULL when the encoder holds all slots.
+static enum fw_err render(struct fw_pipeline *p, bool animating, int64_t now_ns,
+                          struct fw_frame **frame)
 {
-    const int64_t now = fw_now_ns();
-    fw_pacing_begun(&p->pacing, FW_PACE_FRAME, now, animating);
+    *frame = NULL;
     fw_watchdog_arm(p->params.watchdog, FW_WATCH_SESSION, frame_limit_ns);
-    struct fw_frame *frame = NULL;
     enum fw_err err = apply_resize(p);
     if (!err) {
-        err = fw_render_frame(p->render, p->next_id, now, &frame);
+        err = fw_render_frame(p->render, p->next_id, now_ns, frame);
     }
     fw_watchdog_disarm(p->params.watchdog, FW_WATCH_SESSION);
     if (err == FW_ERR_AGAIN) {
-        fw_pacing_hold(&p->pacing, now + 2 * FW_NS_PER_MS); // the encoder holds all slots
+        fw_pacing_hold(&p->pacing, now_ns + 2 * FW_NS_PER_MS);
         return FW_OK;
     }
     if (err) {
@@ -165,10 +166,45 @@ static enum fw_err draw(struct fw_pipeline *p, bool animating)
                                     : "A frame could not be drawn.");
     }
     p->fresh = false;
-    fw_pacing_rendered(&p->pacing, fw_now_ns() - now);
-    stamp(p, frame, now, animating);
-    submit(p, frame, false, now);
+    p->drawn = true;
+    fw_pacing_rendered(&p->pacing, fw_now_ns() - now_ns);
+    stamp(p, *frame, now_ns, animating);
     return FW_OK;
+}
+
+static enum fw_err draw(struct fw_pipeline *p, bool animating)
+{
+    const int64_t now = fw_now_ns();
+    struct fw_frame *frame;
+    fw_pacing_begun(&p->pacing, FW_PACE_FRAME, now, animating);
+    const enum fw_err err = render(p, animating, now, &frame);
+    if (!err && frame) {
+        submit(p, frame, false, now);
+    }
+    return err;
+}
+
+// The first picture is drawn while the page still loads and nobody looks: a driver that compiles at
+// first use does it now.
+static enum fw_err draw_ahead(struct fw_pipeline *p, bool animating)
+{
+    struct fw_frame *frame;
+    const enum fw_err err = render(p, animating, fw_now_ns(), &frame);
+    if (!err && frame) {
+        p->last = frame;
+        p->ahead = true;
+    }
+    return err;
+}
+
+static void show_ahead(struct fw_pipeline *p, bool animating)
+{
+    const int64_t now = fw_now_ns();
+    struct fw_frame *frame = p->last;
+    p->last = NULL;
+    p->ahead = false;
+    fw_pacing_begun(&p->pacing, FW_PACE_FRAME, now, animating);
+    submit(p, frame, false, now);
 }
 
 static void draw_nothing(struct fw_pipeline *p, enum fw_pacing_action action)
@@ -221,8 +257,14 @@ static enum fw_err step(struct fw_pipeline *p, int64_t *wake_ns)
         .have_last = p->last != NULL,
         .starved = p->status.starved,
     };
-    const enum fw_pacing_action action = fw_pacing_decide(&p->pacing, &facts, wake_ns);
-    if (action == FW_PACE_FRAME) {
+    enum fw_pacing_action action = fw_pacing_decide(&p->pacing, &facts, wake_ns);
+    p->ahead = p->ahead && p->resize_width == 0;
+    if (p->ahead && facts.room) {
+        show_ahead(p, animating);
+        action = FW_PACE_FRAME;
+    } else if (wants && !p->drawn && !facts.room) {
+        err = draw_ahead(p, animating);
+    } else if (action == FW_PACE_FRAME) {
         err = draw(p, animating);
     } else if (action != FW_PACE_WAIT) {
         draw_nothing(p, action);

@@ -81,6 +81,7 @@ static void begin_session(struct fw_pipeline *p, const struct fw_link_start *m)
     p->fps = m->fps;
     p->next_id = m->first_frame_id ? m->first_frame_id : 1;
     p->fresh = true;
+    p->drawn = p->ahead = false;
     p->change_ns = fw_now_ns();
     p->beacon_ns = 0;
     make_title(p, m);

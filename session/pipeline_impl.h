@@ -34,6 +34,8 @@ struct fw_pipeline {
 
     // --- the picture
     bool fresh;                      // must be drawn, whatever the source says
+    bool drawn;                      // at least one picture of this session
+    bool ahead;                      // `last` is the first picture, and nobody has got it yet
     int resize_width, resize_height; // asked for and not yet done; 0 = nothing
     uint64_t input_id;               // newest input the source has had
     int64_t input_rx_ns;             // of that input

@@ -39,9 +39,7 @@ static enum fw_err upload_fixed(struct fw_draw *draw, const struct fw_scene_mode
     if (err)
         return err;
     size_t bytes;
-    uint16_t *cube = fw_env_cube(&bytes);
-    if (!cube)
-        return FW_ERR_NOMEM;
+    const uint16_t *cube = fw_env_cube(&bytes);
     err = upload_image(draw,
                        &(struct fw_gpu_image_params){ .width = FW_ENV_SIDE,
                                                       .height = FW_ENV_SIDE,
@@ -51,7 +49,6 @@ static enum fw_err upload_fixed(struct fw_draw *draw, const struct fw_scene_mode
                                                       .format = VK_FORMAT_R16G16B16A16_SFLOAT,
                                                       .name = "studio" },
                        cube, bytes, &draw->studio);
-    free(cube);
     if (err)
         return err;
     fw_env_sh(draw->sh);

@@ -3,6 +3,7 @@
 
 #include <cglm/cglm.h>
 #include <math.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -21,6 +22,21 @@ static const struct soft_box boxes[] = {
     { { 0.05f, 1.00f, -0.05f }, 0.45f, 0.45f, 0.25f, { 2.2f, 2.3f, 2.4f } },  // from the ceiling
 };
 
+// Directions of the boxes: towards it, across, along.
+static vec3 box_axis[sizeof(boxes) / sizeof(boxes[0])][3];
+static pthread_once_t axes_once = PTHREAD_ONCE_INIT;
+
+static void make_axes(void)
+{
+    for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
+        float *w = box_axis[i][0], *u = box_axis[i][1], *v = box_axis[i][2];
+        glm_vec3_normalize_to((float *)boxes[i].dir, w);
+        glm_vec3_cross(fabsf(w[1]) > 0.9f ? (vec3){ 1, 0, 0 } : (vec3){ 0, 1, 0 }, w, u);
+        glm_vec3_normalize(u);
+        glm_vec3_cross(w, u, v);
+    }
+}
+
 // So that white paper facing the camera comes out just short of white.
 static const float exposure = 0.50f;
 
@@ -31,7 +47,7 @@ static float smooth(float edge0, float edge1, float x)
     return t * t * (3 - 2 * t);
 }
 
-void fw_env_radiance(const float dir[3], float out[3])
+static void radiance(const float dir[3], float out[3])
 {
     // A dim room: bluish above, warm bounce from the floor.
     float up = dir[1];
@@ -44,16 +60,13 @@ void fw_env_radiance(const float dir[3], float out[3])
     }
     for (size_t i = 0; i < sizeof(boxes) / sizeof(boxes[0]); i++) {
         const struct soft_box *b = &boxes[i];
-        vec3 w, u, v;
-        glm_vec3_normalize_to((float *)b->dir, w);
-        float facing = glm_vec3_dot(w, (float *)dir);
+        float facing = glm_vec3_dot(box_axis[i][0], (float *)dir);
         if (facing <= 0.05f)
             continue;
-        glm_vec3_cross(fabsf(w[1]) > 0.9f ? (vec3){ 1, 0, 0 } : (vec3){ 0, 1, 0 }, w, u);
-        glm_vec3_normalize(u);
-        glm_vec3_cross(w, u, v);
-        float x = fabsf(glm_vec3_dot(u, (float *)dir)) / facing;
-        float y = fabsf(glm_vec3_dot(v, (float *)dir)) / facing;
+        float x = fabsf(glm_vec3_dot(box_axis[i][1], (float *)dir)) / facing;
+        if (x >= b->half_u + b->edge)
+            continue;
+        float y = fabsf(glm_vec3_dot(box_axis[i][2], (float *)dir)) / facing;
         float on = smooth(b->half_u + b->edge, b->half_u - b->edge, x) *
                    smooth(b->half_v + b->edge, b->half_v - b->edge, y);
         for (int k = 0; k < 3; k++)
@@ -61,6 +74,12 @@ void fw_env_radiance(const float dir[3], float out[3])
     }
     for (int k = 0; k < 3; k++)
         out[k] *= exposure;
+}
+
+void fw_env_radiance(const float dir[3], float out[3])
+{
+    pthread_once(&axes_once, make_axes);
+    radiance(dir, out);
 }
 
 // Vulkan's cube faces: +X -X +Y -Y +Z -Z; s, t in -1..1.
@@ -131,51 +150,72 @@ static uint16_t half_of(float v)
     return (uint16_t)(((uint32_t)exponent << 10 | (bits >> 13 & 1023)) + (bits >> 12 & 1));
 }
 
-// What a surface of `roughness` facing `n` reflects to a viewer straight above it (GGX, the usual
-// split-sum assumption).
-static void reflect_rough(const vec3 n, float roughness, unsigned samples, float out[3])
+// Where the light comes from that a rough surface sends straight up, and how much of it counts
+// (GGX, the usual split-sum assumption). The same for every texel of a mip.
+struct lobe {
+    unsigned count;
+    float weight; // of all
+    struct {
+        float x, y, z;
+    } from[16 << (FW_ENV_MIPS - 1)];
+};
+
+static void make_lobe(unsigned mip, struct lobe *lobe)
+{
+    const unsigned samples = 16u << mip;
+    const float roughness = (float)mip / (FW_ENV_MIPS - 1);
+    const float a2 = roughness * roughness * roughness * roughness;
+    lobe->count = 0;
+    lobe->weight = 0;
+    for (unsigned i = 0; i < samples; i++) {
+        float u = ((float)i + 0.5f) / (float)samples;
+        float phi = (float)i * 2.3999632f; // golden angle
+        float cos2 = (1 - u) / (1 + (a2 - 1) * u);
+        // The half vector mirrored: l = 2 (n.h) h - n
+        float z = 2 * cos2 - 1, r = 2 * sqrtf(cos2) * sqrtf(1 - cos2);
+        if (z <= 0)
+            continue;
+        lobe->from[lobe->count].x = r * cosf(phi);
+        lobe->from[lobe->count].y = r * sinf(phi);
+        lobe->from[lobe->count++].z = z;
+        lobe->weight += z;
+    }
+}
+
+// What a surface facing `n` reflects to a viewer straight above it.
+static void reflect_rough(const vec3 n, const struct lobe *lobe, float out[3])
 {
     vec3 tangent, across;
     glm_vec3_cross(fabsf(n[1]) < 0.9f ? (vec3){ 0, 1, 0 } : (vec3){ 1, 0, 0 }, (float *)n, tangent);
     glm_vec3_normalize(tangent);
     glm_vec3_cross((float *)n, tangent, across);
-    float a2 = roughness * roughness * roughness * roughness, weight = 0;
     out[0] = out[1] = out[2] = 0;
-    for (unsigned i = 0; i < samples; i++) {
-        float u = ((float)i + 0.5f) / (float)samples;
-        float phi = (float)i * 2.3999632f; // golden angle
-        float cos2 = (1 - u) / (1 + (a2 - 1) * u);
-        float c = sqrtf(cos2), s = sqrtf(1 - cos2);
-        // The half vector mirrored: l = 2 (n.h) h - n
-        float lz = 2 * cos2 - 1, lr = 2 * c * s;
-        if (lz <= 0)
-            continue;
-        vec3 l;
-        glm_vec3_scale((float *)n, lz, l);
-        glm_vec3_muladds(tangent, lr * cosf(phi), l);
-        glm_vec3_muladds(across, lr * sinf(phi), l);
-        float color[3];
-        fw_env_radiance(l, color);
+    for (unsigned i = 0; i < lobe->count; i++) {
+        const float x = lobe->from[i].x, y = lobe->from[i].y, z = lobe->from[i].z;
+        float l[3], color[3];
         for (int k = 0; k < 3; k++)
-            out[k] += color[k] * lz;
-        weight += lz;
+            l[k] = n[k] * z + tangent[k] * x + across[k] * y;
+        radiance(l, color);
+        for (int k = 0; k < 3; k++)
+            out[k] += color[k] * z;
     }
     for (int k = 0; k < 3; k++)
-        out[k] /= weight > 0 ? weight : 1;
+        out[k] /= lobe->weight > 0 ? lobe->weight : 1;
 }
 
-uint16_t *fw_env_cube(size_t *bytes)
+enum { CUBE_TEXELS = 6 * (FW_ENV_SIDE * FW_ENV_SIDE * 4 - 1) / 3 }; // more than the mips there are
+static uint16_t cube[CUBE_TEXELS * 4];
+static size_t cube_bytes;
+static pthread_once_t cube_once = PTHREAD_ONCE_INIT;
+
+static void make_cube(void)
 {
-    size_t texels = 0;
-    for (unsigned m = 0; m < FW_ENV_MIPS; m++)
-        texels += (size_t)6 * (FW_ENV_SIDE >> m) * (FW_ENV_SIDE >> m);
-    *bytes = texels * 8;
-    uint16_t *cube = malloc(*bytes), *out = cube;
-    if (!cube)
-        return NULL;
+    uint16_t *out = cube;
+    static struct lobe lobe;
+    pthread_once(&axes_once, make_axes);
     for (unsigned m = 0; m < FW_ENV_MIPS; m++) {
-        unsigned side = FW_ENV_SIDE >> m;
-        float roughness = (float)m / (FW_ENV_MIPS - 1);
+        const unsigned side = FW_ENV_SIDE >> m;
+        make_lobe(m, &lobe);
         for (unsigned i = 0; i < 6 * side * side; i++, out += 4) {
             float s = ((float)(i % side) + 0.5f) / (float)side * 2 - 1;
             float t = ((float)(i / side % side) + 0.5f) / (float)side * 2 - 1;
@@ -183,14 +223,21 @@ uint16_t *fw_env_cube(size_t *bytes)
             float color[3];
             face_direction(i / (side * side), s, t, dir);
             if (m == 0)
-                fw_env_radiance(dir, color);
+                radiance(dir, color);
             else
-                reflect_rough(dir, roughness, 16u << m, color);
+                reflect_rough(dir, &lobe, color);
             for (int k = 0; k < 3; k++)
                 out[k] = half_of(color[k]);
             out[3] = 0x3c00;
         }
     }
+    cube_bytes = (size_t)((const uint8_t *)out - (const uint8_t *)cube);
+}
+
+const uint16_t *fw_env_cube(size_t *bytes)
+{
+    pthread_once(&cube_once, make_cube);
+    *bytes = cube_bytes;
     return cube;
 }
 

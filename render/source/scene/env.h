@@ -15,8 +15,8 @@ void fw_env_radiance(const float dir[3], float out[3]);
 // Irradiance / pi as nine coefficients that fit the shader's polynomial.
 void fw_env_sh(float sh[9][4]);
 // Half-float RGBA, for each mip six faces: mip m is what a surface of roughness m / (mips - 1)
-// reflects. The caller frees it. NULL when there is no memory.
-uint16_t *fw_env_cube(size_t *bytes);
+// reflects. Made at the first call, by any thread, and kept.
+const uint16_t *fw_env_cube(size_t *bytes);
 
 // Darkness (0-255) on the ground, seen from above over the square centre +- half around the model.
 struct fw_scene_shadow {

@@ -74,7 +74,7 @@ struct fw_scene_model {
     uint32_t missing_textures;
     uint32_t damaged_pictures; // as read: some are shown all the same, in part
     char picture_trouble[160]; // of the first of them
-    uint64_t triangles; // drawn
+    uint64_t triangles;        // drawn
     float min[3], max[3];
 };
 
@@ -96,8 +96,8 @@ enum fw_err fw_scene_import(struct fw_scene_model *model, const char *path, uint
 // ---- demo.c: the built-in scene.
 enum fw_err fw_scene_demo(struct fw_scene_model *model);
 
-// ---- image.c: decodes on all cores, builds textures and mips. What is wrong with pictures is noted
-// in the model, it is no failure; sizes beyond the limits are. `max_side` in pixels.
+// ---- image.c: decodes on all cores, builds textures and mips. What is wrong with pictures is
+// noted in the model, it is no failure; sizes beyond the limits are. `max_side` in pixels.
 enum fw_err fw_scene_decode(struct fw_scene_model *model, const struct fw_scene_picture *pictures,
                             unsigned picture_count, uint32_t max_side,
                             const struct fw_scene_note *note);

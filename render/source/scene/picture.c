@@ -58,9 +58,14 @@ static void halve_numbers(const uint8_t *a, const uint8_t *b, const uint8_t *c, 
         out[k] = (uint8_t)((a[k] + b[k] + c[k] + d[k] + 2) / 4);
 }
 
-void fw_scene_halve(const uint8_t *src, uint32_t w, uint32_t h, bool srgb, uint8_t *dst)
+void fw_scene_tables(void)
 {
     pthread_once(&tables_once, make_tables);
+}
+
+void fw_scene_halve(const uint8_t *src, uint32_t w, uint32_t h, bool srgb, uint8_t *dst)
+{
+    fw_scene_tables();
     const uint32_t nw = w > 1 ? w / 2 : 1, nh = h > 1 ? h / 2 : 1;
     const size_t right = w > 1 ? 4 : 0, below = h > 1 ? (size_t)w * 4 : 0;
     for (uint32_t y = 0; y < nh; y++) {

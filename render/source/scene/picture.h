@@ -27,5 +27,8 @@ enum fw_err fw_scene_picture_decode(const struct fw_scene_picture *in, uint32_t 
                                     struct fw_scene_pixels *out,
                                     const struct fw_scene_note *trouble);
 
+// Makes the tables of fw_scene_halve(), which does so itself otherwise. Any thread.
+void fw_scene_tables(void);
+
 // Halves a picture: 2x2 box, sides rounded down. `dst` may be `src`.
 void fw_scene_halve(const uint8_t *src, uint32_t w, uint32_t h, bool srgb, uint8_t *dst);

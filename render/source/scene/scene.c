@@ -10,7 +10,9 @@
 #include "render/source/impls.h"
 #include "render/source/scene/camera.h"
 #include "render/source/scene/draw.h"
+#include "render/source/scene/env.h"
 #include "render/source/scene/model.h"
+#include "render/source/scene/picture.h"
 
 // How long the picture must have rested before it is drawn once more, smoothly (CPU devices).
 #define REST_NS (120 * (int64_t)FW_NS_PER_MS)
@@ -138,6 +140,13 @@ static enum fw_err load(struct scene *s, const struct fw_source_params *params,
     return FW_OK;
 }
 
+static void warm_up_scene(void)
+{
+    size_t bytes;
+    fw_env_cube(&bytes);
+    fw_scene_tables();
+}
+
 static enum fw_err open_scene(struct fw_source **source, const struct fw_source_params *params)
 {
     *source = NULL;
@@ -225,6 +234,7 @@ static const char *describe_scene(struct fw_source *source)
 const struct fw_source_impl fw_source_scene = {
     .name = "scene",
     .hdr = true,
+    .warm_up = warm_up_scene,
     .open = open_scene,
     .close = close_scene,
     .input = input_scene,
