@@ -172,7 +172,10 @@ suite_loopback() { FW_TEST_JOBS=1 run_meson build loopback; }
 suite_layer() { run_script layer 180 bash tests/layer/layer_test.sh; }
 suite_net() { run_script net 180 bash tests/net/net_test.sh; }
 suite_browser() { run_script browser 600 node tests/browser/run.mjs; }
-suite_bench() { run_script bench 1200 node tests/bench/bench.mjs; }
+suite_bench() {
+    run_script bench 1200 node tests/bench/bench.mjs
+    run_script bench-start 300 node tests/bench/start.mjs
+}
 suite_soak() { run_script soak 7200 node tests/bench/soak.mjs; }
 
 suite_serve() {
