@@ -35,7 +35,8 @@ void fw_encoder_close(struct fw_encoder **encoder);
 enum fw_err fw_encoder_encode(struct fw_encoder *encoder, struct fw_frame *frame, bool key,
                               struct fw_packet **packet);
 // Obeyed from the next frame on where the back end can (x264, nvenc); vaapi re-opens with an IDR.
-// `frame_bytes`: the one-frame VBV, 0 = bitrate / fps.
+// `frame_bytes`: the one-frame VBV, 0 = bitrate / fps. Where the back end can (x264), a key frame
+// may take what 100 ms of that give: it stands alone.
 enum fw_err fw_encoder_set_rate(struct fw_encoder *encoder, int bitrate_kbps, int frame_bytes);
 // Re-opens in place at a new coded size; the next packet is an IDR. Falls back to software when the
 // hardware refuses, and says so in the log.

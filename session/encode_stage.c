@@ -153,7 +153,7 @@ static enum fw_err encode(struct fw_encode_stage *s, const struct fw_job *job,
 // limit at all (raw pictures).
 static bool is_starved(const struct fw_encode_stage *s, size_t size)
 {
-    return (int64_t)size * 2 >= s->share && (int64_t)size < 4 * s->share;
+    return (int64_t)size * 2 >= s->share && (int64_t)size < 8 * s->share;
 }
 
 static int64_t share_of(const struct fw_encode_stage_params *p, int bitrate_kbps, int frame_bytes)
