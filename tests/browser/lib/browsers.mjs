@@ -96,12 +96,16 @@ export async function chromiumPage({
   });
 }
 
-/** @param {{width?: number, height?: number}} [size] */
+/**
+ * A page in Firefox, in a window of its own: a tab that another one covers is really hidden there, so
+ * tests that run side by side would hide each other's pages.
+ * @param {{width?: number, height?: number}} [size]
+ */
 export async function firefoxPage({ width = 1280, height = 720 } = {}) {
   const browser = await startFirefox();
   sharedFirefox ??= browser.createBrowserContext();
   const context = await sharedFirefox;
-  const page = await context.newPage();
+  const page = await context.newPage({ type: 'window' });
   env.atEnd(() => page.close());
   await page.setViewport({ width, height });
   const errors = [];
@@ -110,8 +114,10 @@ export async function firefoxPage({ width = 1280, height = 720 } = {}) {
     kind: 'firefox',
     errors,
     resize: (w, h) => page.setViewport({ width: w, height: h }),
+    /** A tab in front of this page: opens in the window that is in front. */
     another: async () => {
-      const other = await context.newPage();
+      await page.bringToFront();
+      const other = await context.newPage({ type: 'tab' });
       env.atEnd(() => other.close());
       return other;
     },
