@@ -46,6 +46,7 @@ struct fw_pipeline {
     // --- the beacon
     int64_t beacon_ns; // sent last
     bool beacon_current;
+    uint64_t beacon_frame; // newest frame it named
 
     _Alignas(8) uint8_t buf[FW_LINK_MAX_BYTES];
 };

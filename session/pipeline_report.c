@@ -95,7 +95,11 @@ static void send_beacon(struct fw_pipeline *p, bool current, bool animating)
 int64_t fw_pipeline_beacon(struct fw_pipeline *p, int64_t now_ns, bool wants, bool animating)
 {
     const bool current = !wants && p->status.pending == 0 && p->status.written > 0;
-    const bool edge = !animating && current != p->beacon_current;
+    // A picture that came and was current again between two beacons is told as well: the front
+    // takes it for one that may not be all there is until then.
+    const bool news =
+        current != p->beacon_current || (current && p->beacon_frame != p->status.newest_written);
+    const bool edge = !animating && news;
     const int64_t due = p->beacon_ns + (edge ? beacon_edge_ns : beacon_every_ns);
     if (now_ns < due) {
         return due;
@@ -103,6 +107,7 @@ int64_t fw_pipeline_beacon(struct fw_pipeline *p, int64_t now_ns, bool wants, bo
     send_beacon(p, current, animating);
     p->beacon_ns = now_ns;
     p->beacon_current = current;
+    p->beacon_frame = p->status.newest_written;
     return now_ns + beacon_every_ns;
 }
 
