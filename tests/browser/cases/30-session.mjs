@@ -85,6 +85,80 @@ async function sameId(page, size) {
   );
 }
 
+/** The age of a picture that does not change, over more than two beacons. */
+async function agesWhileStill(page) {
+  const { received } = await stats(page);
+  const ages = [];
+  for (let i = 0; i < 25; i++) {
+    await sleep(100);
+    ages.push((await stats(page)).ageMs);
+  }
+  assert.equal((await stats(page)).received, received);
+  return ages;
+}
+
+/** A worker that belongs to no session yet and has had the time to get ready. @param {Server} server */
+async function spareWorker(server) {
+  const spare = async () => {
+    const { body } = await server.api('GET', '/sessions');
+    const taken = new Set(body.sessions.map((s) => s.workerPid));
+    return server.children().find((pid) => !taken.has(pid));
+  };
+  const pid = await until('a spare worker', spare);
+  await sleep(1500);
+  assert.equal(await spare(), pid);
+}
+
+/** When, by the page's own clock, a key frame was on screen after `begin`; ms. */
+const keyShownAt = (page, begin) =>
+  until(
+    'a key frame',
+    () => page.evaluate((ms) => window.keysShown.find((at) => at > ms), begin),
+    5000,
+  );
+
+/** Kills a session's worker in a page that is in use. @returns {Promise<number>} ms without picture */
+async function killOnce(params) {
+  const { page, server, id } = await opened(params);
+  await page.evaluate(() => {
+    window.keysShown = [];
+    const { stats } = window.framewire.session;
+    const { onPresented } = stats;
+    stats.onPresented = (info, now) => {
+      onPresented.call(stats, info, now);
+      if (info.key) window.keysShown.push(performance.timeOrigin + now);
+    };
+  });
+  await spareWorker(server);
+  const pid = await server.worker(id);
+  assert.ok(pid > 0 && server.children().includes(pid), `worker ${pid}`);
+  const begin = performance.timeOrigin + performance.now();
+  process.kill(pid, 'SIGKILL');
+  const took = (await keyShownAt(page, begin)) - begin;
+  const now = await server.worker(id);
+  assert.ok(now > 0 && now !== pid, `worker ${pid}, then ${now}`);
+  await fine(page, 3000);
+  const still = (await stats(page)).presented;
+  await page.mouse.move(600, 300);
+  await page.mouse.down();
+  await page.mouse.move(700, 340, { steps: 5 });
+  await page.mouse.up();
+  await until('pictures to move', async () => (await stats(page)).presented > still + 1, 3000);
+  assert.equal((await stats(page)).decoderErrors, 0);
+  assert.equal(await page.evaluate(() => window.keysShown.length > 0), true); // not reloaded
+  return took;
+}
+
+/** A second is the promise; a machine that is busy with something else gets another two tries. */
+async function survivesKills(params) {
+  const took = [];
+  do {
+    took.push(await killOnce(params));
+    assert.ok(took.at(-1) < 2500, `${took.map(Math.round)} ms until the picture was back`);
+  } while (took.at(-1) >= 1000 && took.length < 3);
+  assert.ok(took.at(-1) < 1000, `${took.map(Math.round)} ms until the picture was back`);
+}
+
 // Mostly waiting: run side by side.
 export const patient = {
   'a link that goes silent: said, left, and taken up again': async () => {
@@ -254,28 +328,12 @@ export default {
     assert.equal(body.sessions.filter((s) => s.viewers > 0).length, 1);
   },
 
-  'kill -9 of the worker: picture back on the same page': async () => {
-    const { page, server, id } = await opened();
-    await pictures(page, 10);
-    await page.evaluate(() => (window.mark = 1));
-    const pid = await server.worker(id);
-    assert.ok(pid > 0 && server.children().includes(pid), `worker ${pid}`);
-    process.kill(pid, 'SIGKILL');
-    const begin = Date.now();
-    await until(
-      'another worker',
-      async () => {
-        const now = await server.worker(id);
-        return now > 0 && now !== pid;
-      },
-      5000,
-      10,
-    );
-    await pictures(page, 2, 5000);
-    const took = Date.now() - begin;
-    assert.ok(took < 1500, `${took} ms until pictures moved again`);
-    await fine(page, 3000);
-    assert.equal(await page.evaluate(() => window.mark), 1);
+  'kill -9 of the worker: picture back within a second on the same page': () =>
+    survivesKills({ source: 'testcard' }),
+
+  'kill -9 of the worker, a model: picture back within a second': async () => {
+    const { model } = await models();
+    await survivesKills({ source: 'scene', args: { model } });
   },
 
   'a hidden tab costs nothing and is back within a second': async () => {
@@ -325,6 +383,15 @@ export default {
   'a still scene sends nothing; input on it is answered at once': async () => {
     const { model } = await models();
     const { page } = await opened({ source: 'scene', args: { model } });
+    await page.evaluate(() => {
+      window.beaconsNs = [];
+      const { stats } = window.framewire.session;
+      const { onBeacon } = stats;
+      stats.onBeacon = (beacon, now) => {
+        onBeacon.call(stats, beacon, now);
+        window.beaconsNs.push(beacon.serverNs);
+      };
+    });
     await until(
       'the scene to come to rest',
       async () => {
@@ -334,15 +401,15 @@ export default {
       },
       30_000,
     );
-    const { received } = await stats(page);
-    const ages = [];
-    for (let i = 0; i < 20; i++) {
-      await sleep(100);
-      ages.push((await stats(page)).ageMs);
-    }
-    assert.equal((await stats(page)).received, received);
-    // A busy machine may hold one beacon back, and the age counts from the last.
-    assert.ok(ages.filter((age) => age === 0).length > 10, `ages in ms: ${ages}`);
+    // A busy machine may hold a beacon back for half a second, but not each time.
+    const looks = [];
+    const allZero = (ages) => ages.every((age) => age === 0);
+    while (looks.length < 3 && !looks.some(allZero)) looks.push(await agesWhileStill(page));
+    assert.ok(looks.some(allZero), `ages in ms: ${looks.map(String).join(' | ')}`);
+    // Once a second, by the server's own stamps: from 1.5 s on a page takes the picture for old.
+    const sent = await page.evaluate(() => window.beaconsNs);
+    const gaps = sent.slice(1).map((ns, i) => Math.round((ns - sent[i]) / 1e6));
+    assert.ok(gaps.length >= 1 && gaps.every((gap) => gap < 1400), `ms between beacons: ${gaps}`);
     await page.mouse.move(600, 300);
     await page.mouse.down();
     await page.mouse.move(700, 340, { steps: 5 });
