@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The browser suite: node tests/browser/run.mjs [filter …]. One line per test, one line of sums.
-// First, side by side, the tests that mostly wait (a module's `patient`); then, one after another,
-// those of its `default`, which may look at times.
+// Three rounds: side by side the tests that mostly wait (a module's `patient`), two at a time those that
+// work (its `default`), and alone those that look at times or at all that a server does (its `timed`).
 // FW_BINARY names the server (default build/framewire), FW_MODELS the folder of real models.
 
 import { readdirSync } from 'node:fs';
@@ -11,26 +11,27 @@ import { Skip } from './lib/check.mjs';
 
 const filters = process.argv.slice(2);
 const LIMIT_MS = 90_000;
-const SIDE_BY_SIDE = 3;
 
 /** @typedef {{name: string, run: () => Promise<void>}} Test */
-/** @type {Test[]} */
-const patient = [];
-/** @type {Test[]} */
-const tests = [];
+/** @type {{sideBySide: number, tests: Test[]}[]} */
+const rounds = [
+  { sideBySide: 4, tests: [] },
+  { sideBySide: 2, tests: [] },
+  { sideBySide: 1, tests: [] },
+];
+const wanted = (/** @type {string} */ name) =>
+  !filters.length || filters.some((f) => name.includes(f));
 for (const file of readdirSync(new URL('./cases/', import.meta.url)).sort()) {
   if (!file.endsWith('.mjs')) continue;
   const group = file.replace(/^\d+-|\.mjs$/g, '');
   const module = await import(`./cases/${file}`);
-  for (const [list, cases] of [
-    [patient, module.patient ?? {}],
-    [tests, module.default],
-  ])
-    for (const [name, run] of Object.entries(cases)) list.push({ name: `${group}: ${name}`, run });
+  [module.patient, module.default, module.timed].forEach((cases, i) => {
+    for (const [title, run] of Object.entries(cases ?? {})) {
+      const name = `${group}: ${title}`;
+      if (wanted(name)) rounds[i].tests.push({ name, run });
+    }
+  });
 }
-
-const wanted = (/** @type {Test} */ t) =>
-  !filters.length || filters.some((f) => t.name.includes(f));
 const sums = { passed: 0, failed: 0, skipped: 0 };
 
 function limit(promise) {
@@ -61,15 +62,22 @@ async function one({ name, run }) {
   }
 }
 
-const waiting = patient.filter(wanted);
-const chosen = tests.filter(wanted);
-const total = waiting.length + chosen.length;
-await Promise.all(
-  Array.from({ length: SIDE_BY_SIDE }, async () => {
-    for (let test = waiting.shift(); test; test = waiting.shift()) await one(test);
-  }),
-);
-for (const test of chosen) await one(test);
+/** Ctrl-C and the like: browsers and servers go as well. */
+async function breakOff() {
+  setTimeout(() => process.exit(130), 5000);
+  await Promise.allSettled([closeBrowsers(), env.finish()]);
+  process.exit(130);
+}
+process.once('SIGINT', breakOff);
+process.once('SIGTERM', breakOff);
+
+const total = rounds.reduce((sum, { tests }) => sum + tests.length, 0);
+for (const { sideBySide, tests } of rounds)
+  await Promise.all(
+    Array.from({ length: sideBySide }, async () => {
+      for (let test = tests.shift(); test; test = tests.shift()) await one(test);
+    }),
+  );
 await closeBrowsers();
 await env.finish();
 console.log(`browser: ${sums.passed} passed, ${sums.failed} failed, ${sums.skipped} skipped`);

@@ -6,9 +6,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { Checks, Server, Viewer, sleep, until } from '../tools/server.mjs';
+import { Checks, Server, Viewer, freePort, sleep, until } from '../tools/server.mjs';
 
-const PORT = Number(process.env.FW_TEST_PORT ?? 8440);
+const PORT = await freePort();
 const checks = new Checks('layer-serve');
 const layerPath = path.resolve(process.env.FW_LAYER_DIR ?? 'build/tests/layer');
 

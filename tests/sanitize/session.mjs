@@ -5,9 +5,9 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { Checks, Server, Viewer, sleep, until } from '../tools/server.mjs';
+import { Checks, Server, Viewer, freePort, sleep, until } from '../tools/server.mjs';
 
-const PORT = Number(process.env.FW_TEST_PORT ?? 8442);
+const PORT = await freePort();
 const checks = new Checks('asan-session');
 const reports = fs.mkdtempSync(path.join(os.tmpdir(), 'framewire-reports-'));
 const log = `log_path=${path.join(reports, 'report')}`;

@@ -54,18 +54,20 @@ install_npm() {
     sha256sum <"$lock" >"$stamp"
 }
 
-# The sanitizer builds take a minute on two cores: they are made beside the first suites.
+# The sanitizer builds take a minute or two: they are made beside the first suites, from what those
+# leave of the cores.
 builder=
 start_builds() {
     local want=()
-    wants asan && want+=(asan)
     wants tsan && want+=(tsan)
     wants fuzz && want+=(fuzz)
+    wants asan && want+=(asan)
     ((${#want[@]})) || return 0
     rm -f build/.built-*
-    set -m # a process group of its own, so that stop_builds reaches the compilers too
+    set -m # a process group of its own, so that stop_all reaches the compilers too
     (
-        renice -n 10 "$BASHPID" >/dev/null
+        trap - EXIT INT TERM
+        chrt --idle --pid 0 "$BASHPID" 2>/dev/null || renice -n 19 "$BASHPID" >/dev/null
         for kind in "${want[@]}"; do
             if build_kind "$kind" 2>"build/$kind-error.log"; then
                 echo ok >"build/.built-$kind"
@@ -86,7 +88,8 @@ build_kind() {
             -Db_sanitize=address,undefined
         ;;
     tsan)
-        build_tree build-tsan "$log" -- -Dtests=true -Dbuildtype=debugoptimized \
+        targets=(tests/loopback/test_loopback_null tests/loopback/test_loopback_x264)
+        build_tree build-tsan "$log" "${targets[@]}" -- -Dtests=true -Dbuildtype=debugoptimized \
             -Db_sanitize=thread
         ;;
     fuzz)
@@ -97,11 +100,6 @@ build_kind() {
             -Dbuildtype=debugoptimized -Db_sanitize=address,undefined -Db_lundef=false
         ;;
     esac
-}
-
-stop_builds() {
-    [[ -n $builder ]] && kill -- "-$builder" 2>/dev/null && wait "$builder" 2>/dev/null
-    return 0
 }
 
 # built KIND: waits for that build; false (and a failed test) when it did not come out.
@@ -151,7 +149,7 @@ run_script() {
     shift 2
     mkdir -p "$out"
     # In the foreground group, so that Ctrl-C reaches it; TERM first, so that its traps clean up.
-    timeout --foreground --kill-after=15 "$limit" "$@" 2>&1 | tee "$log" | sed 's/^/  /'
+    timeout --foreground --kill-after=15 "$limit" "$@" 2>&1 | tee "$log" | sed -u 's/^/  /'
     rc=${PIPESTATUS[0]}
     last=$(grep -E '^([a-z0-9_-]+: )?[0-9]+ passed, [0-9]+ failed, [0-9]+ skipped$' "$log" | tail -n 1)
     if [[ ! $last =~ ([0-9]+)\ passed,\ ([0-9]+)\ failed,\ ([0-9]+)\ skipped ]]; then
@@ -163,10 +161,35 @@ run_script() {
     return 0
 }
 
+# part NAME COMMAND…: a part of a suite that runs beside its other parts; join_parts waits for all of
+# them and adds up. The suite has a local `parts`.
+part() {
+    local name=$1
+    shift
+    rm -f "build/.part-$name"
+    (
+        passed=0 failed=0 skipped=0
+        "$@"
+        echo "$passed $failed $skipped" >"build/.part-$name"
+    ) &
+    parts+=("$!:$name")
+}
+
+join_parts() {
+    local entry counts
+    for entry in "${parts[@]}"; do
+        wait "${entry%%:*}"
+        counts=()
+        [[ -f build/.part-${entry#*:} ]] && read -ra counts <"build/.part-${entry#*:}"
+        if ((${#counts[@]} == 3)); then add "${counts[@]}"; else fail "${entry#*:}" "it broke off"; fi
+    done
+    parts=()
+}
+
 # ---- suites --------------------------------------------------------------------------------------
 
 suite_lint() { run_script lint 300 node tests/lint/lint.mjs build; }
-suite_unit() { run_meson build unit; }
+suite_unit() { FW_TEST_JOBS=3 run_meson build unit; } # some of them wait
 suite_golden() { FW_TEST_JOBS=1 run_meson build golden; }
 suite_loopback() { FW_TEST_JOBS=1 run_meson build loopback; }
 suite_layer() { run_script layer 180 bash tests/layer/layer_test.sh; }
@@ -204,44 +227,51 @@ suite_asan() {
     gcc -shared -fPIC -o "$FW_NO_DLCLOSE" tests/sanitize/no_dlclose.c ||
         fail asan "no_dlclose.c does not build"
     local FW_TEST_WRAPPER=$PWD/tests/sanitize/wrap.sh FW_TEST_SLOW=4
+    local parts=() # those with a server mostly wait for it
+    [[ -f tests/serve/asan.sh ]] && FW_BINARY=$PWD/build-asan/framewire \
+        part asan-serve run_script asan-serve 600 bash tests/serve/asan.sh
+    FW_BINARY=$PWD/build-asan/framewire FW_VALIDATION=0 \
+        part asan-session run_script asan-session 300 node tests/sanitize/session.mjs
     run_meson build-asan unit
     FW_TEST_JOBS=1 run_meson build-asan loopback
-    FW_BINARY=$PWD/build-asan/framewire FW_VALIDATION=0 \
-        run_script asan-session 300 node tests/sanitize/session.mjs
-    [[ -f tests/serve/asan.sh ]] && FW_BINARY=$PWD/build-asan/framewire \
-        run_script asan-serve 600 bash tests/serve/asan.sh
+    join_parts
     unset ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS
 }
 
 suite_tsan() {
     built tsan || return 0
     sanitizer_env
-    FW_TEST_JOBS=1 FW_TEST_SLOW=4 run_meson build-tsan tsan
+    FW_TEST_SLOW=4 run_meson build-tsan tsan
     unset ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS
 }
 
-# Each target runs over its committed seeds first, then makes up its own for a while.
+# fuzz_one PROGRAM: over its committed seeds first, then it makes up its own for a while.
+fuzz_one() {
+    local program=$1 name seeds log
+    name=$(basename "$program")
+    seeds=tests/fuzz/seeds/${name#fuzz_}
+    log=$PWD/$out/$name.log
+    rm -rf "${out:?}/$name" && mkdir -p "$out/$name"
+    if [[ ! -d $seeds || -z $(ls -A "$seeds") ]]; then
+        fail "$name" "no seeds in $seeds"
+    elif "$program" -max_total_time="${FW_FUZZ_SECONDS:-20}" -timeout=5 -rss_limit_mb=1024 \
+        -artifact_prefix="$out/$name-" -print_final_stats=1 "$out/$name" "$seeds" \
+        >"$log" 2>&1; then
+        printf '  %s: %s runs\n' "$name" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
+        add 1 0 0
+    else
+        tail -n 30 "$log"
+        fail "$name" "see $log"
+    fi
+}
+
 suite_fuzz() {
     built fuzz || return 0
-    local program name seeds log found=
+    local program parts=()
     for program in build-fuzz/tests/fuzz/fuzz_*; do
         [[ -f $program && -x $program ]] || continue
-        found=1
-        name=$(basename "$program")
-        seeds=tests/fuzz/seeds/${name#fuzz_}
-        log=$PWD/$out/$name.log
-        rm -rf "$out/$name" && mkdir -p "$out/$name"
-        if [[ ! -d $seeds || -z $(ls -A "$seeds") ]]; then
-            fail "$name" "no seeds in $seeds"
-        elif "$program" -max_total_time="${FW_FUZZ_SECONDS:-20}" -timeout=5 -rss_limit_mb=1024 \
-            -artifact_prefix="$out/$name-" -print_final_stats=1 "$out/$name" "$seeds" \
-            >"$log" 2>&1; then
-            printf '  %s: %s runs\n' "$name" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
-            add 1 0 0
-        else
-            tail -n 30 "$log"
-            fail "$name" "see $log"
-        fi
+        part "fuzz-$(basename "$program")" fuzz_one "$program"
     done
-    [[ -n $found ]] || fail fuzz "no fuzz target was built"
+    ((${#parts[@]})) || fail fuzz "no fuzz target was built"
+    join_parts
 }

@@ -225,7 +225,9 @@ export default {
   },
 
   'the test card’s colours, shown by track': () => colours('track'),
+
   'the test card’s colours, shown by copy': () => colours('copy'),
+
   'the test card’s colours, shown by draw': () => colours('draw'),
 
   'the picture shows the frame its header names': async () => {
@@ -234,39 +236,6 @@ export default {
       await pictures(page, 2);
       await sameId(page, size);
     }
-  },
-
-  'click, key and wheel move the picture; the frame names the input': async () => {
-    const { page, size } = await opened();
-    const at = middle('CLICK', size.width, size.height);
-    near(await patch(page, 'CLICK', size), PATCHES.CLICK.color, 6, 'before the click');
-    await page.mouse.move(at.x, at.y);
-    await page.mouse.down();
-    await until('orange', async () => {
-      const [r, , b] = await patch(page, 'CLICK', size);
-      return r > 240 && b < 15;
-    });
-    await settled(page);
-    near(await patch(page, 'CLICK', size), CLICKED, 6, 'after the click');
-    await page.mouse.up();
-    await page.keyboard.press('KeyA'); // evdev 30: colour patch 0, red
-    await until('a red key patch', async () => {
-      const [r, g] = await patch(page, 'KEY', size);
-      return r > 200 && g < 60;
-    });
-    for (let i = 0; i < 10; i++) {
-      await page.mouse.wheel(0, 100);
-      await sleep(60); // or the browser makes one event of several
-    }
-    await until('a lit meter', async () => (await patch(page, 'METER', size))[1] > LIT[1] - 60);
-    const sent = await page.evaluate(() => window.framewire.session.input.seq);
-    assert.ok(sent > 10);
-    await until(
-      'a picture of the last input',
-      async () => (await stats(page)).lastInputId === sent,
-    );
-    const { ageMs } = await stats(page);
-    assert.ok(ageMs >= 0 && ageMs < 1000, `age ${ageMs}`);
   },
 
   'the picture follows the window: odd sizes exact, lines of one pixel sharp': async () => {
@@ -312,6 +281,80 @@ export default {
     await pictures(page, 3);
     const { width, height } = await stats(page);
     assert.deepEqual({ width, height }, size);
+  },
+
+  'two tabs on one session both see it': async () => {
+    const { page, server, id, size } = await opened();
+    const other = await page.another();
+    await other.goto(server.url(`/s/${id}`));
+    await firstPicture(other);
+    await pictures(other, 5);
+    const at = middle('CLICK', size.width, size.height);
+    await other.mouse.click(at.x, at.y);
+    for (const tab of [page, other])
+      await until('orange in both', async () => {
+        const [r, , b] = await patch(tab, 'CLICK', await stats(tab));
+        return r > 200 && b < 60;
+      });
+  },
+
+  'a real model turns under the mouse': async () => {
+    const { model } = await models();
+    const { page, size } = await opened({ source: 'scene', args: { model } });
+    const look = () => {
+      const points = [];
+      for (let y = 60; y < size.height - 60; y += 30)
+        for (let x = 200; x < size.width - 200; x += 30) points.push({ x, y });
+      return pixels(page, points);
+    };
+    await sleep(1000);
+    const before = await look();
+    const spread = Math.max(...before.map((p) => p[1])) - Math.min(...before.map((p) => p[1]));
+    assert.ok(spread > 30, 'the picture is empty');
+    await page.mouse.move(640, 360);
+    await page.mouse.down();
+    await page.mouse.move(840, 400, { steps: 10 });
+    await page.mouse.up();
+    await until('the picture to turn', async () => {
+      const after = await look();
+      return after.filter((p, i) => Math.abs(p[1] - before[i][1]) > 12).length > after.length / 20;
+    });
+  },
+};
+
+// Those that look at times or at the whole server: nothing runs beside them.
+export const timed = {
+  'click, key and wheel move the picture; the frame names the input': async () => {
+    const { page, size } = await opened();
+    const at = middle('CLICK', size.width, size.height);
+    near(await patch(page, 'CLICK', size), PATCHES.CLICK.color, 6, 'before the click');
+    await page.mouse.move(at.x, at.y);
+    await page.mouse.down();
+    await until('orange', async () => {
+      const [r, , b] = await patch(page, 'CLICK', size);
+      return r > 240 && b < 15;
+    });
+    await settled(page);
+    near(await patch(page, 'CLICK', size), CLICKED, 6, 'after the click');
+    await page.mouse.up();
+    await page.keyboard.press('KeyA'); // evdev 30: colour patch 0, red
+    await until('a red key patch', async () => {
+      const [r, g] = await patch(page, 'KEY', size);
+      return r > 200 && g < 60;
+    });
+    for (let i = 0; i < 10; i++) {
+      await page.mouse.wheel(0, 100);
+      await sleep(60); // or the browser makes one event of several
+    }
+    await until('a lit meter', async () => (await patch(page, 'METER', size))[1] > LIT[1] - 60);
+    const sent = await page.evaluate(() => window.framewire.session.input.seq);
+    assert.ok(sent > 10);
+    await until(
+      'a picture of the last input',
+      async () => (await stats(page)).lastInputId === sent,
+    );
+    const { ageMs } = await stats(page);
+    assert.ok(ageMs >= 0 && ageMs < 1000, `age ${ageMs}`);
   },
 
   'a cut connection: the same session is back, the page was not reloaded': async () => {
@@ -365,21 +408,6 @@ export default {
     assert.equal(after.decoderErrors - before.decoderErrors, 1);
   },
 
-  'two tabs on one session both see it': async () => {
-    const { page, server, id, size } = await opened();
-    const other = await page.another();
-    await other.goto(server.url(`/s/${id}`));
-    await firstPicture(other);
-    await pictures(other, 5);
-    const at = middle('CLICK', size.width, size.height);
-    await other.mouse.click(at.x, at.y);
-    for (const tab of [page, other])
-      await until('orange in both', async () => {
-        const [r, , b] = await patch(tab, 'CLICK', await stats(tab));
-        return r > 200 && b < 60;
-      });
-  },
-
   'a still scene sends nothing; input on it is answered at once': async () => {
     const { model } = await models();
     const { page } = await opened({ source: 'scene', args: { model } });
@@ -415,28 +443,5 @@ export default {
     await page.mouse.move(700, 340, { steps: 5 });
     await pictures(page, 1, 5000);
     await page.mouse.up();
-  },
-
-  'a real model turns under the mouse': async () => {
-    const { model } = await models();
-    const { page, size } = await opened({ source: 'scene', args: { model } });
-    const look = () => {
-      const points = [];
-      for (let y = 60; y < size.height - 60; y += 30)
-        for (let x = 200; x < size.width - 200; x += 30) points.push({ x, y });
-      return pixels(page, points);
-    };
-    await sleep(1000);
-    const before = await look();
-    const spread = Math.max(...before.map((p) => p[1])) - Math.min(...before.map((p) => p[1]));
-    assert.ok(spread > 30, 'the picture is empty');
-    await page.mouse.move(640, 360);
-    await page.mouse.down();
-    await page.mouse.move(840, 400, { steps: 10 });
-    await page.mouse.up();
-    await until('the picture to turn', async () => {
-      const after = await look();
-      return after.filter((p, i) => Math.abs(p[1] - before[i][1]) > 12).length > after.length / 20;
-    });
   },
 };

@@ -47,6 +47,7 @@ export const patient = {
 
 export default {
   'the test card’s colours, shown by copy': () => colours('copy'),
+
   'the test card’s colours, shown by draw': () => colours('draw'),
 
   'a click moves the picture': async () => {
@@ -74,7 +75,10 @@ export default {
       await checkColors(page, { width, height }, 4);
     }
   },
+};
 
+// Those that look at times or at the whole server: nothing runs beside them.
+export const timed = {
   'a really hidden tab stops the server’s work and is back within a second': async () => {
     const { page, server, id } = await opened();
     await pictures(page, 5);

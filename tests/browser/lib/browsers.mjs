@@ -19,6 +19,9 @@ const CHROMIUM_FLAGS = [
   '--host-resolver-rules=MAP insecure.test 127.0.0.1',
 ];
 
+// run.mjs ends the browsers with all the rest.
+const OWN_SIGNALS = { handleSIGINT: false, handleSIGTERM: false };
+
 /** @type {Promise<import('playwright-core').Browser> | undefined} */
 let chromiumBrowser;
 /** @type {Promise<import('puppeteer-core').Browser> | undefined} */
@@ -26,7 +29,11 @@ let firefoxBrowser;
 
 function startChromium() {
   env.need(env.chromium, 'Chromium');
-  chromiumBrowser ??= chromium.launch({ executablePath: env.chromium, args: CHROMIUM_FLAGS });
+  chromiumBrowser ??= chromium.launch({
+    executablePath: env.chromium,
+    args: CHROMIUM_FLAGS,
+    ...OWN_SIGNALS,
+  });
   return chromiumBrowser;
 }
 
@@ -36,6 +43,7 @@ function startFirefox() {
     browser: 'firefox',
     executablePath: env.firefox,
     headless: true,
+    ...OWN_SIGNALS,
   });
   return firefoxBrowser;
 }
