@@ -1,10 +1,10 @@
 # shellcheck shell=bash disable=SC2154
 # SPDX-License-Identifier: MIT
 # How ./test runs several suites: two lanes side by side. Many tests wait more than they work, and one
-# lane alone leaves the cores idle. What looks at times has its lane, and with it the right of way:
-# the builds of the other lane get only what is left of the cores, its tests a tenth when they are
-# short. Within a lane one suite runs at a time; those that leave cores free come first, while the
-# builds need them, and the browsers last, when the other lane is about done.
+# lane alone leaves the cores idle. Within a lane one suite runs at a time. Those of the first lane that
+# leave cores free come first, while the builds with sanitizers take what is left of the cores, and the
+# browsers last, when the second lane is about done. Nobody is made to wait by priority but builds and
+# fuzzers: a session that starves loses pictures, and most suites have sessions.
 
 lane_timed=(serve net layer lint unit golden loopback browser)
 lane_sanitized=(tsan fuzz asan)
@@ -43,15 +43,13 @@ run_in_lane() {
         "($((SECONDS - before)) s, ${counts[3]} s of a core; $((SECONDS - started)) s since the start)"
 }
 
-# start_lane NICENESS SUITE…: in the background, in a process group of its own.
+# start_lane SUITE…: in the background, in a process group of its own.
 start_lane() {
-    local niceness=$1 suite
-    shift
+    local suite
     for suite in "$@"; do rm -f "build/.result-$suite"; done
     set -m
     (
         trap - EXIT INT TERM
-        ((niceness)) && renice -n "$niceness" "$BASHPID" >/dev/null
         for suite in "$@"; do run_in_lane "$suite"; done
     ) &
     lanes+=($!)
@@ -71,8 +69,8 @@ run_suites() {
     mapfile -t timed < <(chosen "${lane_timed[@]}")
     mapfile -t sanitized < <(chosen "${lane_sanitized[@]}")
     if ((${#timed[@]} + ${#sanitized[@]})); then
-        ((${#sanitized[@]})) && start_lane 10 "${sanitized[@]}"
-        ((${#timed[@]})) && start_lane 0 "${timed[@]}"
+        ((${#sanitized[@]})) && start_lane "${sanitized[@]}"
+        ((${#timed[@]})) && start_lane "${timed[@]}"
         for suite in "${lanes[@]}"; do wait "$suite"; done
         lanes=()
         for suite in "${timed[@]}" "${sanitized[@]}"; do

@@ -415,8 +415,12 @@ static void test_beacon(void **state)
     }
     assert_in_range(count, 1, 6);
     assert_true(b.newest_frame == 5200 && b.current && b.animating);
-    // And once a second when nothing happens.
-    assert_true(next_of(c, FW_WIRE_BEACON, 2200, &m));
+    // And once a second when nothing happens, also after one between two of those.
+    assert_true(next_of(c, FW_WIRE_BEACON, 1300, &m));
+    assert_false(next_of(c, FW_WIRE_BEACON, 300, &m));
+    host_beacon(&host, 5201, true, false);
+    assert_true(next_of(c, FW_WIRE_BEACON, 300, &m));
+    assert_true(next_of(c, FW_WIRE_BEACON, 1300, &m));
     fw_client_close(&c);
 }
 
