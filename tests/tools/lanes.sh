@@ -3,8 +3,8 @@
 # How ./test runs several suites: two lanes side by side. Many tests wait more than they work, and one
 # lane alone leaves the cores idle. Within a lane one suite runs at a time. Those of the first lane that
 # leave cores free come first, while the builds with sanitizers take what is left of the cores, and the
-# browsers last, when the second lane is about done. Nobody is made to wait by priority but builds and
-# fuzzers: a session that starves loses pictures, and most suites have sessions.
+# browsers last, when the second lane is about done. Only those builds step back by priority: a session
+# that starves loses pictures, and most suites have sessions.
 
 lane_timed=(serve net layer lint unit golden loopback browser)
 lane_sanitized=(tsan fuzz asan)

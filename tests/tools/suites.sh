@@ -254,7 +254,7 @@ fuzz_one() {
     rm -rf "${out:?}/$name" && mkdir -p "$out/$name"
     if [[ ! -d $seeds || -z $(ls -A "$seeds") ]]; then
         fail "$name" "no seeds in $seeds"
-    elif nice "$program" -max_total_time="${FW_FUZZ_SECONDS:-20}" -timeout=5 -rss_limit_mb=1024 \
+    elif "$program" -max_total_time="${FW_FUZZ_SECONDS:-30}" -timeout=5 -rss_limit_mb=1024 \
         -artifact_prefix="$out/$name-" -print_final_stats=1 "$out/$name" "$seeds" \
         >"$log" 2>&1; then
         printf '  %s: %s runs\n' "$name" "$(sed -n 's/^stat::number_of_executed_units: *//p' "$log")"
