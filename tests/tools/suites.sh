@@ -244,7 +244,7 @@ suite_asan() {
 suite_tsan() {
     built tsan || return 0
     sanitizer_env
-    FW_TEST_SLOW=4 run_meson build-tsan tsan
+    FW_TEST_JOBS=1 FW_TEST_SLOW=4 run_meson build-tsan tsan # counts pictures, as above
     unset ASAN_OPTIONS UBSAN_OPTIONS LSAN_OPTIONS TSAN_OPTIONS
 }
 
