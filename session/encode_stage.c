@@ -12,7 +12,7 @@
 #include "base/clock.h"
 #include "encode/encoder.h"
 
-enum { OPEN_LIMIT_S = 20, ENCODE_LIMIT_S = 5, JOIN_LIMIT_S = 2, SETTLE_LIMIT_MS = 100 };
+enum { OPEN_LIMIT_S = 20, ENCODE_LIMIT_S = 5, JOIN_LIMIT_S = 2, SETTLE_LIMIT_MS = 1000 };
 
 struct fw_encode_stage {
     struct fw_encode_stage_params params;
