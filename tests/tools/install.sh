@@ -20,6 +20,22 @@ missing_packages() {
     done
 }
 
+# The tests want the programs of nginx and HAProxy, not their services: held back while they are
+# installed, switched off for the next boot. `$@` is how to become root, or nothing.
+hold_services() {
+    [[ -e /usr/sbin/policy-rc.d ]] && return 0
+    printf '#!/bin/sh\nexit 101\n' | "$@" tee /usr/sbin/policy-rc.d >/dev/null &&
+        "$@" chmod 755 /usr/sbin/policy-rc.d && services_held=1
+}
+release_services() {
+    [[ -n ${services_held:-} ]] || return 0
+    "$@" rm -f /usr/sbin/policy-rc.d
+    services_held=
+    if [[ -d /run/systemd/system ]]; then
+        "$@" systemctl disable --quiet "${services[@]}" >/dev/null 2>&1 || true
+    fi
+}
+
 # install_packages LOG ENTRY… : does nothing, fast, when all are there.
 install_packages() {
     local log=$1
@@ -46,7 +62,17 @@ install_packages() {
         tail -n 15 "$log" >&2
         die "apt-get update failed: is there a network, and is sudo allowed? (all of it: $log)"
     fi
-    if ! "${apt[@]}" install --no-install-recommends "${missing[@]}" >>"$log" 2>&1; then
+    local services=() name installed=1
+    for name in "${missing[@]}"; do
+        [[ $name == nginx-light || $name == haproxy ]] && services+=("${name%-light}")
+    done
+    (
+        trap 'release_services "${root[@]}"' EXIT
+        trap 'exit 130' INT TERM
+        ((${#services[@]} == 0)) || hold_services "${root[@]}"
+        "${apt[@]}" install --no-install-recommends "${missing[@]}" >>"$log" 2>&1
+    ) || installed=
+    if [[ -z $installed ]]; then
         tail -n 25 "$log" >&2
         die "apt-get install failed (all of it: $log)"
     fi
