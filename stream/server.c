@@ -187,6 +187,13 @@ static void on_tick(uv_timer_t *timer)
 
 // ---- life
 
+// Over a still picture nothing is sent on the media connection. Proxies and address translators
+// forget a connection that says nothing for a minute, so a ping goes out before that.
+static const lws_retry_bo_t keep_alive = {
+    .secs_since_valid_ping = 25,
+    .secs_since_valid_hangup = 120,
+};
+
 static bool create_context(struct fw_server *server, const struct fw_server_params *params)
 {
     void *loops[1] = { server->loop };
@@ -219,6 +226,7 @@ static bool create_context(struct fw_server *server, const struct fw_server_para
         .alpn = "http/1.1", // never h2: it hides the socket and cuts WebSocket messages
         .keepalive_timeout = 30,
         .timeout_secs = 10,
+        .retry_and_idle_policy = &keep_alive,
         .server_string = "framewire",
         .ssl_cert_filepath = params->tls_cert,
         .ssl_private_key_filepath = params->tls_key,
