@@ -5,6 +5,7 @@ import { execFileSync } from 'node:child_process';
 import fs from 'node:fs';
 import process from 'node:process';
 import * as layers from './layers.mjs';
+import * as pages from './pages.mjs';
 import * as text from './text.mjs';
 import * as tools from './tools.mjs';
 
@@ -38,6 +39,7 @@ const rules = [
   ['clang-format', tools.clangFormat],
   ['web files type-check', tools.typeCheck],
   ['prettier', tools.prettier],
+  ['pages preload what they import', pages.preloads],
   ['shell scripts parse', tools.shellSyntax],
   ['SPDX lines', text.spdx],
   ['file sizes', text.sizes],
@@ -50,7 +52,12 @@ const rules = [
 /** A rule that finds nothing in bad code is no rule: each is shown a small sin. */
 async function selfTest() {
   const missed = [];
-  const samples = [...layers.samples(), ...text.samples(), ...(await tools.samples())];
+  const samples = [
+    ...layers.samples(),
+    ...pages.samples(),
+    ...text.samples(),
+    ...(await tools.samples()),
+  ];
   for (const [name, found] of samples) {
     if (!found) {
       missed.push(`${name}: a planted fault was not found`);
