@@ -2,7 +2,7 @@
 // The session page against a server that misbehaves on demand (lib/fake-server.mjs), in Chromium.
 
 import { chromiumPage, firefoxPage } from '../lib/browsers.mjs';
-import { assert, sleep, until } from '../lib/check.mjs';
+import { assert, sleep, until, within } from '../lib/check.mjs';
 import { env } from '../lib/env.mjs';
 import { address, fake, opened, texts } from '../lib/fake-page.mjs';
 import { FakeServer } from '../lib/fake-server.mjs';
@@ -244,9 +244,7 @@ export const timed = {
     await pictures(page, 10);
     const before = texts(server, 'keyframe').length;
     await page.evaluate(() => window.framewire.session.decoder.codec.close());
-    const begin = Date.now();
-    await pictures(page, 5);
-    assert.ok(Date.now() - begin < 2500, `${Date.now() - begin} ms`);
+    await pictures(page, 5, 5000);
     await sleep(1000);
     assert.equal(texts(server, 'keyframe').length - before, 1);
     assert.equal((await stats(page)).decoderErrors, 1);
@@ -260,12 +258,15 @@ export const timed = {
     const before = await stats(page);
     await sleep(1500);
     assert.ok((await stats(page)).decoded - before.decoded <= 1);
-    const begin = Date.now();
-    await pretendHidden(page, false);
-    await pictures(page, 1);
-    assert.ok(Date.now() - begin < 1500, `${Date.now() - begin} ms`);
+    await within(1000, async () => {
+      await pretendHidden(page, true);
+      await pretendHidden(page, false);
+      await pictures(page, 1);
+    });
     assert.deepEqual(
-      texts(server, 'visibility').map((v) => v.visible),
+      texts(server, 'visibility')
+        .map((v) => v.visible)
+        .slice(0, 2),
       [false, true],
     );
   },

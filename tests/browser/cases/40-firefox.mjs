@@ -2,7 +2,7 @@
 // The real server, watched from Firefox.
 
 import { firefoxPage } from '../lib/browsers.mjs';
-import { assert, sleep, until } from '../lib/check.mjs';
+import { assert, sleep, until, within } from '../lib/check.mjs';
 import { elementSize, fine, firstPicture, pictureOfSize, pictures, stats } from '../lib/page.mjs';
 import { Proxy, Server } from '../lib/server.mjs';
 import { checkColors, middle, patch } from '../lib/testcard.mjs';
@@ -91,9 +91,13 @@ export const timed = {
     const before = await frames();
     await sleep(2000);
     assert.ok((await frames()) - before <= 1);
-    const begin = Date.now();
-    await page.bringToFront();
-    await pictures(page, 1, 6000);
-    assert.ok(Date.now() - begin < 2000, `${Date.now() - begin} ms`);
+    await within(1000, async () => {
+      await other.bringToFront();
+      await until('the tab to be hidden', hidden);
+      const begin = performance.now();
+      await page.bringToFront();
+      await pictures(page, 1, 6000);
+      return performance.now() - begin;
+    });
   },
 };
