@@ -14,13 +14,18 @@ const struct fw_encoder_backend *const fw_encoder_backends[] = {
     NULL,
 };
 
+static bool is_called(const char *known, const char *name, size_t length)
+{
+    return known && strlen(known) == length && memcmp(known, name, length) == 0;
+}
+
 const struct fw_encoder_backend *fw_encoder_backend_find(const char *name)
 {
     const size_t length = strcspn(name, ":");
     for (unsigned i = 0; fw_encoder_backends[i]; i++) {
-        const char *known = fw_encoder_backends[i]->name;
-        if (strlen(known) == length && memcmp(known, name, length) == 0) {
-            return fw_encoder_backends[i];
+        const struct fw_encoder_backend *backend = fw_encoder_backends[i];
+        if (is_called(backend->name, name, length) || is_called(backend->codec, name, length)) {
+            return backend;
         }
     }
     return NULL;

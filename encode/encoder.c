@@ -159,9 +159,12 @@ static enum fw_err choose(struct fw_encoder *e, char *message, size_t message_si
     if (!e->chosen) {
         size_t used =
             (size_t)snprintf(message, message_size, "no encoder \"%.40s\"; there are:", e->name);
+        // The others are for tests.
         for (unsigned i = 0; fw_encoder_backends[i] && used < message_size; i++) {
-            used += (size_t)snprintf(message + used, message_size - used, " %s",
-                                     fw_encoder_backends[i]->name);
+            if (fw_encoder_backends[i]->automatic) {
+                used += (size_t)snprintf(message + used, message_size - used, " %s",
+                                         fw_encoder_backends[i]->name);
+            }
         }
         return FW_ERR_NOT_FOUND;
     }

@@ -26,6 +26,7 @@ struct fw_encoder_config {
 // Thread: all calls on one state come from one thread at a time.
 struct fw_encoder_backend {
     const char *name;
+    const char *codec; // optional: what libavcodec calls it, taken as a name as well
     bool hardware;
     bool automatic;      // "auto" and fallback may choose it
     bool strict;         // nothing may take its place: its packets are not H.264

@@ -67,6 +67,7 @@ static enum fw_err nvenc_open(void **state, const struct fw_encoder_config *conf
 
 const struct fw_encoder_backend fw_encoder_nvenc = {
     .name = "nvenc",
+    .codec = "h264_nvenc",
     .hardware = true,
     .automatic = true,
     // libavcodec resets the encoder and forces an IDR when the rate changes.

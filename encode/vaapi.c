@@ -129,6 +129,7 @@ static enum fw_err vaapi_set_rate(void *state, int bitrate_kbps, int frame_bytes
 
 const struct fw_encoder_backend fw_encoder_vaapi = {
     .name = "vaapi",
+    .codec = "h264_vaapi",
     .hardware = true,
     .automatic = true,
     .rate_costs_key = true,

@@ -102,6 +102,7 @@ static bool x264_present(const char *device, char *reason, size_t reason_size)
 
 const struct fw_encoder_backend fw_encoder_x264 = {
     .name = "x264",
+    .codec = "libx264",
     .automatic = true,
     .present = x264_present,
     .open = x264_open,

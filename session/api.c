@@ -408,6 +408,9 @@ void fw_api_http(struct fw_api *api, const struct fw_http_request *req, int64_t 
     } else if (strcmp(path, "/readyz") == 0) {
         if (allowed(req, GET, res))
             readyz(api, res);
+    } else if (method_of(req->method) & GET) { // somebody who looks
+        res->status = 404;
+        res->file = "404.html";
     } else {
         answer_error(res, 404, "not_found", "there is nothing at this address");
     }

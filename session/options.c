@@ -27,7 +27,7 @@ static const struct option table[] = {
       "where to listen (127.0.0.1:8080; port 0 takes a free one)" },
     { "models", "DIR", TEXT, AT(models), 0, 0, "folder whose 3D models are offered" },
     { "encoder", "NAME", TEXT, AT(encoder), 0, 0,
-      "auto (best that works), nvenc, vaapi, x264; `framewire encoders` shows them" },
+      "auto (best that works), nvenc, vaapi, x264; `framewire encoders` tries them" },
     { "gpu", "NAME", TEXT, AT(gpu), 0, 0,
       "UUID, index or part of the name; `framewire gpus` shows them (best real GPU first)" },
     { "state", "DIR", TEXT, AT(state), 0, 0,

@@ -61,7 +61,7 @@ enum fw_err fw_pipeline_create(struct fw_pipeline **pipeline,
 
 error:
     fw_pipeline_fail(p, err, err == FW_ERR_NOT_FOUND || err == FW_ERR_UNSUPPORTED,
-                     "The graphics device could not be opened; the log of the server says why.");
+                     "The graphics device could not be opened; the line before says why.");
     fw_pipeline_destroy(&p);
     return err;
 }

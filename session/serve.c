@@ -133,8 +133,13 @@ static void on_hopeless(void *user, const char *message)
     if (f->stopping)
         return;
     char text[768];
-    snprintf(text, sizeof(text), "%s%s%s%s", f->o.gpu ? "--gpu " : "", f->o.gpu ? f->o.gpu : "",
-             f->o.gpu ? ": (`framewire gpus` lists what there is) " : "", message);
+    if (f->o.gpu)
+        snprintf(text, sizeof(text),
+                 "--gpu %s can't be used: the lines above say why, and `framewire gpus` lists "
+                 "what there is",
+                 f->o.gpu);
+    else
+        snprintf(text, sizeof(text), "%s", message);
     fail(EXIT_FAILURE, text);
     stop(f, EXIT_FAILURE);
 }

@@ -101,6 +101,10 @@ build_tree() {
         printf '%s\n' "$made" >"$dir/.source"
     fi
     if ! ninja -C "$dir" "${targets[@]}" >>"$log" 2>&1; then
+        if tail -n 1 "$log" | grep -q interrupted; then
+            say "interrupted" >&2
+            exit 130
+        fi
         grep -E -A6 'error|FAILED' "$log" | tail -n 30 >&2 || tail -n 30 "$log" >&2
         return 1
     fi

@@ -48,7 +48,7 @@ static void test_choice(void **state)
         assert_null(strchr(message, '\n'));
     }
     assert_int_equal(open_named("h265", 1280, 720, message, sizeof(message)), FW_ERR_NOT_FOUND);
-    assert_string_equal(message, "no encoder \"h265\"; there are: nvenc vaapi x264 raw null fault");
+    assert_string_equal(message, "no encoder \"h265\"; there are: nvenc vaapi x264");
     // A device that is not there is named.
     struct fw_encoder *encoder = NULL;
     const struct fw_encoder_params params = {
