@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "render/source/scene/claims.h"
 #include "render/source/scene/gltf.h"
 #include "render/source/scene/import_priv.h"
 
@@ -67,6 +68,9 @@ static enum fw_err import_file(struct fw_import *in, const char *path, uint32_t 
     in->gltf = has_suffix(name, ".gltf") || has_suffix(name, ".glb");
     if (in->gltf)
         err = fw_gltf_check(&in->files, in->note);
+    const struct fw_scene_bytes *bytes = fw_scene_files_main(&in->files);
+    if (!err)
+        err = fw_scene_check_claims(name, bytes->data, bytes->size, in->note);
     if (err)
         return err;
     report(progress, 15, "geometry");

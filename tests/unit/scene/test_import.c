@@ -229,12 +229,54 @@ static int teardown(void **state)
     return rmdir(dir);
 }
 
+static void text_is(const char *name, const char *text, enum fw_err want)
+{
+    const enum fw_err err = import_bytes(name, text, strlen(text));
+    if (err != want || (want && !strstr(message, "claims")))
+        fail_msg("%s: %d, \"%s\"", text, err, message);
+}
+
+// Counts that the file can't hold are refused before room is made for them.
+static void test_counts(void **state)
+{
+    (void)state;
+    static const char triangle[] = "0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n";
+    char text[512];
+    snprintf(text, sizeof(text), "OFF\n# a comment\n3 1 0\n%s", triangle);
+    text_is("t.off", text, FW_OK);
+    snprintf(text, sizeof(text), "OFF\n353535235358 1 0\n%s", triangle);
+    text_is("t.off", text, FW_ERR_FORMAT);
+    snprintf(text, sizeof(text), "OFF # 1 1 0\n3 99999999999999999999999 0\n%s", triangle);
+    text_is("t.OFF", text, FW_ERR_FORMAT);
+#define PLY(vertices)                                                                              \
+    "ply\nformat ascii 1.0\ncomment element face 9999999\nelement vertex " vertices                \
+    "\nproperty float x\nproperty float y\nproperty float z\nelement face 1\n"                     \
+    "property list uchar int vertex_indices\nend_header\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n"
+    text_is("t.ply", PLY("3"), FW_OK);
+    text_is("t.ply", PLY("4000000000"), FW_ERR_FORMAT);
+
+    uint8_t stl[84 + 50] = { [80] = 1, [84 + 24] = 0x80, [84 + 25] = 0x3f };
+    stl[84 + 12 + 12 + 2] = stl[84 + 12 + 24 + 4 + 2] = 0x80; // corners 1 0 0 and 0 1 0
+    stl[84 + 12 + 12 + 3] = stl[84 + 12 + 24 + 4 + 3] = 0x3f;
+    assert_int_equal(import_bytes("t.stl", stl, sizeof(stl)), FW_OK);
+    // 50 times this wraps round to a few bytes where one reckons in 32 bits.
+    const uint32_t wraps = UINT32_MAX / 50 + 1;
+    memcpy(stl + 80, &wraps, sizeof(wraps));
+    assert_int_equal(import_bytes("t.stl", stl, sizeof(stl)), FW_ERR_FORMAT);
+    assert_non_null(strstr(message, "claims"));
+    text_is("t.stl",
+            "solid a\nfacet normal 0 0 1\nouter loop\nvertex 0 0 0\nvertex 1 0 0\n"
+            "vertex 0 1 0\nendloop\nendfacet\nendsolid a\n",
+            FW_OK);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_good),   cmocka_unit_test(test_extensions),
         cmocka_unit_test(test_claims), cmocka_unit_test(test_outside_files),
         cmocka_unit_test(test_names),  cmocka_unit_test(test_wounded),
+        cmocka_unit_test(test_counts),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
