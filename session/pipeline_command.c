@@ -9,6 +9,7 @@
 
 // Loading a large model from a slow disk takes its time; a hung one must end all the same.
 static const int64_t open_limit_ns = 120 * (int64_t)FW_NS_PER_S;
+static const int64_t memory_beat_ns = 50 * (int64_t)FW_NS_PER_MS;
 
 static void wake(void *user)
 {
@@ -58,6 +59,7 @@ static enum fw_err open_source(struct fw_pipeline *p, const struct fw_link_start
         args[i] = (struct fw_source_arg){ m->args[i].key, m->args[i].value };
     }
     fw_watchdog_arm(p->params.watchdog, FW_WATCH_SESSION, open_limit_ns);
+    fw_watchdog_beat(p->params.watchdog, FW_WATCH_MEMORY, memory_beat_ns);
     const enum fw_err err = fw_render_open(p->render, &(struct fw_render_open_params){
                                                           .source = m->source,
                                                           .args = args,
@@ -70,6 +72,7 @@ static enum fw_err open_source(struct fw_pipeline *p, const struct fw_link_start
                                                           .progress = fw_pipeline_send_progress,
                                                           .progress_user = p,
                                                       });
+    fw_watchdog_disarm(p->params.watchdog, FW_WATCH_MEMORY);
     fw_watchdog_disarm(p->params.watchdog, FW_WATCH_SESSION);
     return err;
 }

@@ -21,7 +21,13 @@
 #include "session/keep_loaded.h"
 #include "session/pipeline.h"
 
-enum { EXIT_USAGE = 2, REFINE_FRAMES = 3, END_LIMIT_S = 1, STOP_LIMIT_S = 2 };
+enum {
+    EXIT_USAGE = 2,
+    REFINE_FRAMES = 3,
+    END_LIMIT_S = 1,
+    STOP_LIMIT_S = 2,
+    LAST_WORD_TRIES = 500
+};
 
 struct options {
     const char *gpu, *cache_dir, *encoder;
@@ -151,16 +157,53 @@ static void set_pipeline(struct worker *w, struct fw_pipeline *pipeline)
     pthread_mutex_unlock(&w->lock);
 }
 
-_Noreturn static void end_hung(struct worker *w, const char *what)
+_Noreturn static void end_with(struct worker *w, struct fw_link_failed *m)
 {
-    fw_log(w->log, FW_LOG_ERROR, "worker", "%s", what);
-    struct fw_link_failed m = { .err = FW_ERR_TIMEOUT };
-    snprintf(m.message, sizeof(m.message), "%s", what);
-    fw_link_send(w->link, &m, FW_LINK_FAILED, sizeof(m));
+    fw_log(w->log, FW_LOG_ERROR, "worker", "%s", m->message);
+    // Progress may fill the socket; the front reads it soon.
+    for (int i = 0; i < LAST_WORD_TRIES; i++) {
+        if (fw_link_send(w->link, m, FW_LINK_FAILED, sizeof(*m)) != FW_ERR_AGAIN) {
+            break;
+        }
+        nanosleep(&(struct timespec){ .tv_nsec = FW_NS_PER_MS }, NULL);
+    }
     _exit(EXIT_FAILURE);
 }
 
-// Ends the process when the front has gone or a thread hangs, whatever the other threads do.
+_Noreturn static void end_hung(struct worker *w, const char *what)
+{
+    struct fw_link_failed m = { .err = FW_ERR_TIMEOUT };
+    snprintf(m.message, sizeof(m.message), "%s", what);
+    end_with(w, &m);
+}
+
+// A small file can make its reader ask for more than there is. A new worker would fare no better.
+static void limit_memory(struct worker *w)
+{
+    char statm[128];
+    uint64_t beats;
+    if (read(w->watchdog.fd[FW_WATCH_MEMORY], &beats, sizeof(beats)) < 0) {
+        return; // disarmed meanwhile
+    }
+    const int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    const ssize_t n = fd < 0 ? -1 : read(fd, statm, sizeof(statm) - 1);
+    if (fd >= 0) {
+        close(fd);
+    }
+    statm[n < 0 ? 0 : n] = 0;
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    const uint64_t limit = fw_watchdog_memory_limit((uint64_t)sysconf(_SC_PHYS_PAGES) * page);
+    if (fw_watchdog_resident(statm, page) <= limit) {
+        return;
+    }
+    struct fw_link_failed m = { .err = FW_ERR_TOO_LARGE, .permanent = 1 };
+    snprintf(m.message, sizeof(m.message), "Opening it takes more than %.1f GiB of memory.",
+             (double)limit / (double)(1 << 30));
+    end_with(w, &m);
+}
+
+// Ends the process when the front has gone, a thread hangs or opening takes too much memory,
+// whatever the other threads do.
 static void *watch_main(void *arg)
 {
     struct worker *w = arg;
@@ -169,6 +212,7 @@ static void *watch_main(void *arg)
         { .fd = w->link }, // hang-up is always reported
         { .fd = w->watchdog.fd[FW_WATCH_SESSION], .events = POLLIN },
         { .fd = w->watchdog.fd[FW_WATCH_ENCODE], .events = POLLIN },
+        { .fd = w->watchdog.fd[FW_WATCH_MEMORY], .events = POLLIN },
     };
     for (;;) {
         if (poll(fds, sizeof(fds) / sizeof(fds[0]), -1) <= 0) {
@@ -179,6 +223,9 @@ static void *watch_main(void *arg)
         }
         if (fds[2].revents) {
             end_hung(w, "The encoder hangs.");
+        }
+        if (fds[3].revents) {
+            limit_memory(w);
         }
         if (fds[0].revents & (POLLHUP | POLLERR | POLLNVAL)) {
             stop_pipeline(w);

@@ -8,6 +8,7 @@
 
 #include <poll.h>
 #include <stdbool.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "session/watchdog.h"
@@ -46,11 +47,44 @@ static void a_call_that_returns_in_time_is_not(void **state)
     fw_watchdog_finish(&dog);
 }
 
+static void a_beat_comes_again(void **state)
+{
+    (void)state;
+    struct fw_watchdog dog;
+    uint64_t beats;
+    assert_int_equal(fw_watchdog_init(&dog), FW_OK);
+    fw_watchdog_beat(&dog, FW_WATCH_MEMORY, 5 * (int64_t)FW_NS_PER_MS);
+    for (int i = 0; i < 3; i++) {
+        assert_true(fired(&dog, FW_WATCH_MEMORY, 2000));
+        assert_int_equal(read(dog.fd[FW_WATCH_MEMORY], &beats, sizeof(beats)), sizeof(beats));
+    }
+    fw_watchdog_disarm(&dog, FW_WATCH_MEMORY);
+    assert_false(fired(&dog, FW_WATCH_MEMORY, 20));
+    fw_watchdog_beat(NULL, FW_WATCH_MEMORY, 1);
+    fw_watchdog_finish(&dog);
+}
+
+static void memory_is_limited_by_the_machine(void **state)
+{
+    (void)state;
+    const uint64_t gib = UINT64_C(1) << 30;
+    assert_int_equal(fw_watchdog_memory_limit(0), gib);
+    assert_int_equal(fw_watchdog_memory_limit(2 * gib), gib);
+    assert_int_equal(fw_watchdog_memory_limit(16 * gib), 4 * gib);
+    assert_int_equal(fw_watchdog_memory_limit(32 * gib), 8 * gib);
+    assert_int_equal(fw_watchdog_memory_limit(UINT64_MAX), 8 * gib);
+    assert_int_equal(fw_watchdog_resident("1000 300 200 1 0 99 0\n", 4096), 300 * 4096);
+    assert_int_equal(fw_watchdog_resident("", 4096), 0);
+    assert_int_equal(fw_watchdog_resident("1000", 4096), 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_deadline_that_passes_is_seen),
         cmocka_unit_test(a_call_that_returns_in_time_is_not),
+        cmocka_unit_test(a_beat_comes_again),
+        cmocka_unit_test(memory_is_limited_by_the_machine),
     };
     return cmocka_run_group_tests_name("watchdog", tests, NULL, NULL);
 }
