@@ -227,15 +227,25 @@ static void end_absent(struct fw_manager *m, int64_t now)
     }
 }
 
+// Who closes a page may only be reloading it; whose connection broke may be long in coming back.
+static int64_t grace_ns(const struct session *s)
+{
+    enum { RELOAD_S = 3 };
+    struct fw_channel_stats stats;
+    fw_channel_get_stats(s->channel, &stats);
+    const int64_t grace = s->manager->p.seat_grace_ns, reload = seconds(RELOAD_S);
+    return stats.left_well && reload < grace ? reload : grace;
+}
+
 // The server is full and somebody new comes: the session that has gone unwatched for longest gives
 // its seat, unless it may just be between two connections.
 static bool make_room(struct fw_manager *m, int64_t now)
 {
     struct session *oldest = NULL;
-    int64_t longest = m->p.seat_grace_ns;
+    int64_t longest = 0;
     for (struct session *s = m->sessions; s; s = s->next) {
         const int64_t unwatched = unwatched_ns(s, now);
-        if (s->state != SESSION_FAILED && unwatched > longest) {
+        if (s->state != SESSION_FAILED && unwatched > longest && unwatched > grace_ns(s)) {
             oldest = s;
             longest = unwatched;
         }

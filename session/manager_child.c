@@ -326,6 +326,28 @@ static void describe_end(int status, char *out, size_t size)
         snprintf(out, size, "the worker ended by itself with status %d", WEXITSTATUS(status));
 }
 
+static bool crashed(int status)
+{
+    if (!WIFSIGNALED(status))
+        return false;
+    const int sig = WTERMSIG(status);
+    return sig == SIGSEGV || sig == SIGABRT || sig == SIGBUS || sig == SIGFPE || sig == SIGILL;
+}
+
+// What crashes while it opens will do so again: one more try, then the session fails.
+static void lost_opening(struct session *s, const char *reason)
+{
+    if (s->opening_crashes++ == 0) {
+        fw_session_lost(s, reason);
+        return;
+    }
+    char message[512];
+    snprintf(message, sizeof(message), "Opening \"%s\" made the worker crash, twice; the last: %s.",
+             s->title, reason);
+    s->child = NULL;
+    fw_session_fail(s, "crash_loop", message);
+}
+
 static void child_ended(struct child *c, int status)
 {
     struct fw_manager *m = c->manager;
@@ -343,9 +365,12 @@ static void child_ended(struct child *c, int status)
     else if (c->state == CHILD_WARM) // no haste, should they all die so
         m->spawn_after_ns = fw_now_ns() + WARM_LOST_WAIT_MS * (int64_t)FW_NS_PER_MS;
     struct session *s = c->session;
+    const bool opening = c->state == CHILD_STARTED && crashed(status);
     c->session = NULL;
     c->state = CHILD_STOPPING;
-    if (s)
+    if (s && opening)
+        lost_opening(s, reason);
+    else if (s)
         fw_session_lost(s, reason);
     if (c->poll_open)
         fw_child_close_link(c);

@@ -74,6 +74,7 @@ struct session {
     int64_t due_ns, created_ns;
     time_t created;
     struct fw_restart restart;
+    unsigned opening_crashes; // of workers that had not opened the source yet
     uint64_t published, last_frame, bytes;
     uint64_t allowed; // by the channel, absolute
     bool active;

@@ -19,8 +19,9 @@
 enum { ENTRIES_MAX = 8192, FRESH_S = 2 };
 
 struct fw_models {
-    int fd; // the folder; -1 = none
-    char dir[PATH_MAX];
+    char *given;        // the folder as the operator named it; NULL = none
+    int fd;             // what stands there as of the last scan, -1 = nothing
+    char dir[PATH_MAX]; // its path without links
     struct fw_model list[FW_MODELS_MAX];
     unsigned count;
     unsigned seen; // directory entries looked at in this scan, bounded
@@ -130,6 +131,15 @@ static int by_name(const void *a, const void *b)
     return order ? order : strcmp(x->name, y->name);
 }
 
+// The folder may have been replaced by another since: a link turned, a directory moved.
+static bool reopen(struct fw_models *m)
+{
+    if (m->fd >= 0)
+        close(m->fd);
+    m->fd = open(m->given, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return m->fd >= 0 && realpath(m->given, m->dir);
+}
+
 enum fw_err fw_models_create(struct fw_models **models, const char *dir, char *message, size_t size)
 {
     message[0] = '\0';
@@ -139,8 +149,8 @@ enum fw_err fw_models_create(struct fw_models **models, const char *dir, char *m
         return FW_ERR_NOMEM;
     m->fd = -1;
     if (dir) {
-        m->fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-        if (m->fd < 0 || !realpath(dir, m->dir)) {
+        m->given = strdup(dir);
+        if (!m->given || !reopen(m)) {
             snprintf(message, size, "--models %s: %s; give a folder that exists and can be read",
                      dir, strerror(errno));
             fw_models_destroy(&m);
@@ -159,14 +169,16 @@ void fw_models_destroy(struct fw_models **models)
         return;
     if (m->fd >= 0)
         close(m->fd);
+    free(m->given);
     free(m);
 }
 
 const struct fw_model *fw_models_list(struct fw_models *m, int64_t now_ns, unsigned *count)
 {
-    if (m->fd >= 0 && (!m->listed || now_ns - m->listed_ns > (int64_t)FRESH_S * FW_NS_PER_S)) {
+    if (m->given && (!m->listed || now_ns - m->listed_ns > (int64_t)FRESH_S * FW_NS_PER_S)) {
         m->count = m->seen = 0;
-        scan(m, "", FW_MODELS_DEPTH);
+        if (reopen(m))
+            scan(m, "", FW_MODELS_DEPTH);
         qsort(m->list, m->count, sizeof(m->list[0]), by_name);
         m->listed = true;
         m->listed_ns = now_ns;
@@ -182,10 +194,13 @@ enum fw_err fw_models_path(struct fw_models *m, const char *name, char *out, siz
     for (unsigned i = 0; i < count; i++) {
         if (strcmp(list[i].name, name) != 0)
             continue;
-        const int fd = open_beneath(m->fd, name, O_PATH); // still there, still below
-        if (fd < 0)
+        struct stat st; // still there, still below, still a file
+        const int fd = open_beneath(m->fd, name, O_PATH);
+        const bool good = fd >= 0 && fstat(fd, &st) == 0 && S_ISREG(st.st_mode);
+        if (fd >= 0)
+            close(fd);
+        if (!good)
             return FW_ERR_NOT_FOUND;
-        close(fd);
         const int n = snprintf(out, out_size, "%s/%s", m->dir, name);
         return n < (int)out_size ? FW_OK : FW_ERR_TOO_LARGE;
     }
@@ -194,5 +209,5 @@ enum fw_err fw_models_path(struct fw_models *m, const char *name, char *out, siz
 
 const char *fw_models_dir(const struct fw_models *m)
 {
-    return m->fd >= 0 ? m->dir : NULL;
+    return m->given ? m->dir : NULL;
 }

@@ -248,15 +248,28 @@ static struct fw_viewer *pick(struct fw_channel *channel, int64_t now, int64_t p
     return best ? best : stalled;
 }
 
-static void tell_viewport(struct fw_channel *channel)
+static bool viewport_differs(const struct fw_channel *channel)
+{
+    const struct fw_viewer *driver = channel->driver;
+    return driver && driver->viewport.width &&
+           (driver->viewport.width != channel->told_viewport.width ||
+            driver->viewport.height != channel->told_viewport.height);
+}
+
+// Each new size costs a key frame: the first is told at once, a storm of them by and by.
+static int64_t viewport_due_ns(const struct fw_channel *channel)
+{
+    return viewport_differs(channel) ? channel->told_viewport_ns + FW_VIEWPORT_INTERVAL_MS * ms
+                                     : INT64_MAX;
+}
+
+static void tell_viewport(struct fw_channel *channel, int64_t now)
 {
     const struct fw_server_handler *handler = &channel->server->handler;
-    const struct fw_viewer *driver = channel->driver;
-    if (!driver || !driver->viewport.width ||
-        (driver->viewport.width == channel->told_viewport.width &&
-         driver->viewport.height == channel->told_viewport.height))
+    if (viewport_due_ns(channel) > now)
         return;
-    channel->told_viewport = driver->viewport;
+    channel->told_viewport = channel->driver->viewport;
+    channel->told_viewport_ns = now;
     if (handler->viewport)
         handler->viewport(handler->user, channel, &channel->told_viewport);
 }
@@ -332,6 +345,7 @@ static int64_t pacer_due_ns(const struct fw_channel *channel, int64_t now)
 static void arm_timer(struct fw_channel *channel, int64_t now)
 {
     int64_t due = earlier(key_due_ns(channel), pacer_due_ns(channel, now));
+    due = earlier(due, viewport_due_ns(channel));
     if (channel->beacon_due)
         due = earlier(due, channel->beacon_sent_ns + FW_BEACON_INTERVAL_MS * ms);
     if (due == INT64_MAX) {
@@ -352,7 +366,7 @@ static void update_once(struct fw_channel *channel, int64_t now)
         pacer = pick(channel, now, FW_PACER_PATIENCE_MS * ms);
     channel->pacer = pacer;
     channel->stats.rtt_ns = channel->driver ? fw_flow_min_rtt_ns(&channel->driver->flow) : 0;
-    tell_viewport(channel);
+    tell_viewport(channel, now);
     tell_credit(channel);
     if (key_due_ns(channel) <= now)
         ask_key(channel, now);
@@ -437,6 +451,7 @@ void fw_channel_reset(struct fw_channel *channel)
     channel->key_asked_ns = 0;
     channel->credit_told = false; // the new worker has heard nothing
     channel->told_viewport = (struct fw_viewport){ 0 };
+    channel->told_viewport_ns = 0;
     fw_channel_update(channel);
 }
 

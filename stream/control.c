@@ -156,6 +156,7 @@ void fw_control_text(struct fw_conn *conn, const char *text, size_t size)
         fw_viewer_want_key(viewer);
         fw_channel_update(viewer->channel);
     } else if (!strcmp(type, "bye")) {
+        conn->said_bye = true;
         fw_conn_close(conn, LWS_CLOSE_STATUS_NORMAL, "bye");
     } // others are of a later protocol: skipped
     json_decref(root);

@@ -144,6 +144,7 @@ struct fw_channel_stats {
     uint64_t published, sent_packets, sent_bytes, dropped, keyframe_requests;
     int64_t rtt_ns;          // of the driver, smallest lately; 0 = unknown
     int64_t absent_since_ns; // when the last viewer left; 0 = somebody is there
+    bool left_well;          // it closed its connection; false: the connection broke
 };
 void fw_channel_get_stats(const struct fw_channel *channel, struct fw_channel_stats *stats);
 // JSON text to one or all viewers (kept below 64 KiB).

@@ -29,6 +29,7 @@ enum {
     FW_KEYFRAME_BACKOFF_MS = 2000,  // the most a viewer that keeps missing messages waits
     FW_PACER_PATIENCE_MS = 300,     // a viewer that confirms nothing no longer holds up others
     FW_DRIVER_PATIENCE_MS = 2000,   // … and later no longer decides the size either
+    FW_VIEWPORT_INTERVAL_MS = 100,  // between two sizes
     FW_BEACON_INTERVAL_MS = 100,    // between two beacons that tell a change
     FW_STAMPS_INTERVAL_MS = 100,    // stamps that come sooner share a message
     FW_NOTSENT_LOWAT = 128 << 10,   // unsent bytes the kernel takes before it says "full"
@@ -71,7 +72,7 @@ struct fw_conn {
     size_t out_bytes;
     // --- closing: after `out` is sent
     int close_code; // 0 = open
-    bool close_sent, peer_closed;
+    bool close_sent, peer_closed, said_bye;
     char close_reason[64];
 };
 
@@ -120,6 +121,7 @@ struct fw_channel {
     uint64_t next_input_id;
     struct fw_viewer *driver, *pacer;
     struct fw_viewport told_viewport;
+    int64_t told_viewport_ns;
     uint64_t told_allowed;
     bool told_active, credit_told;
     bool updating, update_again; // no recursion through the handler

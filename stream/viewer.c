@@ -38,6 +38,7 @@ void fw_viewer_destroy(struct fw_viewer *viewer, bool tell)
     if (tell)
         fw_viewer_release_input(viewer);
     viewer->closing = true;
+    channel->stats.left_well = viewer->control->peer_closed || viewer->control->said_bye;
     TAILQ_REMOVE(&channel->viewers, viewer, link);
     viewer->control->viewer = NULL;
     if (viewer->media) {

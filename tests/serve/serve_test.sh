@@ -207,7 +207,7 @@ test_workers() {
     pid_a=$(session_field "$a" workerPid)
     pid_b=$(session_field "$b" workerPid)
     kill -9 "$pid_a"
-    if took=$(until_true 1000 new_worker "$a" "$pid_a"); then
+    if took=$(until_true 3000 new_worker "$a" "$pid_a"); then
         ok "kill -9 of a worker: another one ($took ms)"
     else
         bad 'kill -9 of a worker' "$(request GET "/api/v1/sessions/$a")"

@@ -153,7 +153,7 @@ static enum fw_err check_tree(const struct fw_gltf *g)
     return err;
 }
 
-// Each joint that a skinned mesh names is one of the skin's.
+// A skinned mesh has joints and weights, and each joint is one of the skin's.
 static enum fw_err check_skinned(const struct fw_gltf *g, const json_t *node)
 {
     uint64_t mesh, skin;
@@ -166,12 +166,10 @@ static enum fw_err check_skinned(const struct fw_gltf *g, const json_t *node)
         const json_t *attributes = json_object_get(json_array_get(list, k), "attributes");
         const json_t *value = json_object_get(attributes, "JOINTS_0");
         struct fw_gltf_accessor a;
-        if (!value)
-            continue;
+        if (!value || !json_object_get(attributes, "WEIGHTS_0"))
+            return fw_gltf_broken(g, "a node has a skin, and its mesh no joints or no weights");
         if (!fw_gltf_accessor(g, (uint64_t)json_integer_value(value), &a) || !is_unsigned(&a))
             return fw_gltf_broken(g, "the joints of a mesh are not usable");
-        if (!json_object_get(attributes, "WEIGHTS_0"))
-            return fw_gltf_broken(g, "a mesh has joints without weights");
         for (uint64_t i = 0; a.data && i < a.count; i++)
             for (unsigned c = 0; c < 4; c++)
                 if (element(&a, i, c) >= joints)

@@ -121,6 +121,10 @@ static void test_claims(void **state)
             "\"nodes\":[{\"mesh\":0,\"children\":[1]},{\"children\":[0]}],"
             "\"scenes\":[{\"nodes\":[0]}]}",
             FW_ERR_TOO_LARGE, "ring");
+    // assimp follows a null pointer here.
+    refused("{" ASSET VIEWS ACCESSORS MESHES "\"skins\":[{\"joints\":[0]}],"
+            "\"nodes\":[{\"mesh\":0,\"skin\":0}],\"scenes\":[{\"nodes\":[0]}]}",
+            FW_ERR_FORMAT, "has a skin");
     refused("{\"asset\":{\"version\":\"1.0\"}}", FW_ERR_UNSUPPORTED, "version 2");
     refused("{" ASSET NODES "}", FW_ERR_FORMAT, "meshes");
     refused(

@@ -207,6 +207,31 @@ static void test_swapped(void **state)
     fw_models_destroy(&m);
 }
 
+// A new version of the folder is put in the place of the old one.
+static void test_folder_replaced(void **state)
+{
+    (void)state;
+    char from[128], to[128], path[600];
+    unsigned count;
+    fill();
+    struct fw_models *m = open_models();
+    fw_models_list(m, 1, &count);
+    assert_int_equal(count, 6);
+    snprintf(from, sizeof(from), "%s/m", root);
+    snprintf(to, sizeof(to), "%s/old", root);
+    assert_int_equal(rename(from, to), 0);
+    fw_models_list(m, 4 * (int64_t)FW_NS_PER_S, &count);
+    assert_int_equal(count, 0);
+    make_dir("m");
+    write_file("m/New.glb", "1");
+    const struct fw_model *list = fw_models_list(m, 8 * (int64_t)FW_NS_PER_S, &count);
+    assert_int_equal(count, 1);
+    assert_string_equal(list[0].name, "New.glb");
+    assert_int_equal(fw_models_path(m, "New.glb", path, sizeof(path)), FW_OK);
+    assert_int_equal(fw_models_path(m, "Duck.glb", path, sizeof(path)), FW_ERR_NOT_FOUND);
+    fw_models_destroy(&m);
+}
+
 static void test_bounds(void **state)
 {
     (void)state;
@@ -248,6 +273,7 @@ int main(void)
         cmocka_unit_test_setup_teardown(test_looks_again, setup, teardown),
         cmocka_unit_test_setup_teardown(test_paths, setup, teardown),
         cmocka_unit_test_setup_teardown(test_swapped, setup, teardown),
+        cmocka_unit_test_setup_teardown(test_folder_replaced, setup, teardown),
         cmocka_unit_test_setup_teardown(test_bounds, setup, teardown),
         cmocka_unit_test(test_none),
     };
