@@ -8,6 +8,7 @@ import { Session } from './session.js';
 import { describe } from './status.js';
 
 const AWAKE_MS = 2500;
+const AWAKE_TOUCH_MS = 6000; // a finger does not hover: the bar has to wait for it
 const NOTICE_MS = 6000;
 
 /** @param {string} id @returns {HTMLElement} */
@@ -146,13 +147,35 @@ for (const name of ['online', 'offline']) window.addEventListener(name, draw);
 
 const bar = $('bar');
 let awakeTimer = 0;
+let touched = false; // by what moved last
 function wakeBar() {
   bar.classList.add('awake');
   clearTimeout(awakeTimer);
-  awakeTimer = window.setTimeout(() => bar.classList.remove('awake'), AWAKE_MS);
+  awakeTimer = window.setTimeout(
+    () => bar.classList.remove('awake'),
+    touched ? AWAKE_TOUCH_MS : AWAKE_MS,
+  );
 }
-document.addEventListener('pointermove', (e) => e.clientY < 72 && wakeBar(), { passive: true });
-$('grip').addEventListener('click', wakeBar);
+for (const type of /** @type {const} */ (['pointerdown', 'pointermove']))
+  document.addEventListener(
+    type,
+    (e) => {
+      touched = e.pointerType === 'touch';
+      if (!touched && e.clientY < 72) wakeBar();
+    },
+    { passive: true, capture: true },
+  );
+// Not :hover, which a tap turns on as well: the grip would be gone before its click.
+bar.addEventListener('pointerenter', (e) =>
+  bar.classList.toggle('pointed', e.pointerType !== 'touch'),
+);
+bar.addEventListener('pointerleave', () => bar.classList.remove('pointed'));
+const grip = $('grip');
+grip.addEventListener('click', wakeBar);
+grip.addEventListener('pointerup', wakeBar);
+// Nor does the click of the same tap fall on a button of the bar that comes.
+grip.addEventListener('touchend', (e) => e.preventDefault(), { passive: false });
+bar.addEventListener('pointerdown', () => bar.classList.contains('awake') && wakeBar());
 bar.addEventListener('focusin', wakeBar);
 
 function toggleHud() {

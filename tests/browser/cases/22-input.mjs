@@ -4,6 +4,32 @@
 import { assert, sleep, until } from '../lib/check.mjs';
 import { brief, inputs, opened } from '../lib/fake-page.mjs';
 
+const barShown = (page) =>
+  page.evaluate(() => getComputedStyle(document.querySelector('.pill')).visibility === 'visible');
+
+// Mostly waiting: run side by side.
+export const patient = {
+  'touch: a tap on the grip brings the bar, which stays, and its buttons work': async () => {
+    const size = { width: 844, height: 390, touch: true };
+    const { page } = await opened({}, '', size);
+    await until('the bar to hide', async () => !(await barShown(page)), 6000);
+    await page.touchscreen.tap(422, 6);
+    await until('the bar', () => barShown(page), 1000);
+    assert.deepEqual([await page.locator('#hud').isVisible(), page.errors], [false, []]);
+    await sleep(1000);
+    assert.equal(await barShown(page), true);
+    await page.locator('#hud-button').tap();
+    await page.locator('#hud:visible').waitFor();
+    await page.locator('#help-button').tap();
+    await page.locator('#help[open]').waitFor();
+    await page.locator('#help button').tap();
+    await page.locator('#fullscreen-button').tap();
+    await until('full screen', () => page.evaluate(() => document.fullscreenElement !== null));
+    await page.locator('#bar a').tap();
+    await page.waitForURL((url) => url.pathname === '/');
+  },
+};
+
 export default {
   'mouse: motion, buttons with their places, wheel': async () => {
     const { server, page } = await opened({});
