@@ -44,6 +44,8 @@ export class Stats {
     /** @type {FrameInfo | null} the picture on screen */
     this.shown = null;
     this.shownMs = 0;
+    /** What the newest picture that was drawn took; one that is only sent sharper draws nothing. */
+    this.cost = { renderUs: -1, encodeUs: -1 };
     /** @type {{frameId: number, changeNs: number}[]} received, not yet on screen */
     this.pending = [];
     /** @type {{newestFrame: number, current: boolean, animating: boolean, serverNs: number} | null} */
@@ -74,6 +76,7 @@ export class Stats {
     this.frames.add(now, 0);
     this.shown = info;
     this.shownMs = now;
+    if (info.renderUs > 0) this.cost = { renderUs: info.renderUs, encodeUs: info.encodeUs };
     this.pending = this.pending.filter((p) => p.frameId > info.frameId);
     if (info.inputId > this.lastInputId) {
       this.lastInputId = info.inputId;

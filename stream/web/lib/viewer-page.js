@@ -51,8 +51,8 @@ const hud = new Hud($('hud'), () => {
     rttMs: stats.clock.known ? stats.clock.rttMs : -1,
     ageMs: stats.age(now),
     inputMs: delays.length ? delays[delays.length >> 1] : -1,
-    renderMs: stats.shown ? stats.shown.renderUs / 1000 : -1,
-    encodeMs: stats.shown ? stats.shown.encodeUs / 1000 : -1,
+    renderMs: stats.cost.renderUs / 1000,
+    encodeMs: stats.cost.encodeUs / 1000,
     present: session.choice.path,
   };
 });
@@ -208,6 +208,14 @@ document.addEventListener('fullscreenchange', () => {
 });
 help.addEventListener('click', (e) => e.target === help && help.close());
 help.addEventListener('close', () => stage.focus({ preventScroll: true }));
+
+for (const type of ['keydown', 'pointerdown'])
+  window.addEventListener(
+    type,
+    (e) =>
+      document.documentElement.classList.toggle('tabbed', /** @type {any} */ (e).key === 'Tab'),
+    { capture: true },
+  );
 
 // Before the session's own listener, so that these two keys never reach the source.
 window.addEventListener(

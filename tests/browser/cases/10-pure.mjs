@@ -221,6 +221,18 @@ export default {
     beacon(3, true, 2110, true);
     assert.equal(stats.age(2125), 25);
   },
+  'figures: a picture that is only sent sharper keeps the cost of the one that was drawn':
+    async () => {
+      const stats = new Stats(new Clock());
+      assert.ok(stats.cost.renderUs < 0);
+      const shown = (frameId, renderUs, encodeUs) =>
+        stats.onPresented({ frameId, inputId: 0, renderUs, encodeUs }, frameId);
+      shown(1, 2100, 4200);
+      shown(2, 0, 5900);
+      assert.deepEqual(stats.cost, { renderUs: 2100, encodeUs: 4200 });
+      shown(3, 2300, 4400);
+      assert.deepEqual(stats.cost, { renderUs: 2300, encodeUs: 4400 });
+    },
   'viewport: sizes are clamped to what the server takes, shape kept': async () => {
     assert.deepEqual(clampSize(1007, 601), { width: 1007, height: 601 });
     assert.deepEqual(clampSize(1, 1), { width: 16, height: 16 });

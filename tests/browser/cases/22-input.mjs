@@ -7,6 +7,13 @@ import { brief, inputs, opened } from '../lib/fake-page.mjs';
 const barShown = (page) =>
   page.evaluate(() => getComputedStyle(document.querySelector('.pill')).visibility === 'visible');
 
+/** Whether the picture has the frame that shows where the keyboard's focus is. */
+const framed = (page) =>
+  page.evaluate(() => {
+    const { content } = getComputedStyle(document.getElementById('stage'), '::after');
+    return content !== 'none';
+  });
+
 // Mostly waiting: run side by side.
 export const patient = {
   'touch: a tap on the grip brings the bar, which stays, and its buttons work': async () => {
@@ -31,6 +38,21 @@ export const patient = {
 };
 
 export default {
+  'the frame of the keyboard’s focus: after Tab only': async () => {
+    const { page } = await opened({});
+    const focused = () => page.evaluate(() => document.activeElement?.id);
+    assert.deepEqual([await focused(), await framed(page)], ['stage', false]);
+    await page.keyboard.press('F1');
+    await page.keyboard.press('Escape');
+    await until('the help to go', async () => (await focused()) === 'stage');
+    assert.equal(await framed(page), false);
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Shift+Tab');
+    assert.deepEqual([await focused(), await framed(page)], ['stage', true]);
+    await page.keyboard.press('KeyR');
+    assert.equal(await framed(page), false);
+  },
+
   'mouse: motion, buttons with their places, wheel': async () => {
     const { server, page } = await opened({});
     await page.mouse.move(100, 300);
