@@ -35,7 +35,7 @@ export async function blueFaults(blue) {
   try {
     const canvas = document.createElement('canvas');
     canvas.width = canvas.height = 16;
-    const context = canvas.getContext('2d', { alpha: false });
+    const context = canvas.getContext('2d', { alpha: false, willReadFrequently: true });
     context?.drawImage(blue, 0, 0, 16, 16, 0, 0, 16, 16);
     const drawn = context?.getImageData(8, 8, 1, 1).data[2] ?? 255;
     faults.draw = faults.track = 255 - drawn > TOLERANCE; // one converter serves both

@@ -54,6 +54,7 @@ export const patient = {
     });
     assert.ok(Object.values(measured.times).every((t) => t > 0));
     await pictures(page, 3);
+    assert.deepEqual(page.warnings, []);
     assert.equal(await page.locator('#stage > :is(video, canvas)').count(), 1);
     await page.reload();
     await firstPicture(page);

@@ -90,9 +90,12 @@ export async function chromiumPage({
   if (!fresh) await page.setViewportSize({ width, height });
   const errors = [];
   watch(page, errors);
+  const warnings = [];
+  page.on('console', (message) => message.type() === 'warning' && warnings.push(message.text()));
   return Object.assign(page, {
     kind: 'chromium',
     errors,
+    warnings, // what the browser itself finds fault with
     resize: (w, h) => page.setViewportSize({ width: w, height: h }),
     another: async () => {
       const other = await context.newPage();
