@@ -184,8 +184,12 @@ function toggleHud() {
 }
 
 function toggleHelp() {
-  if (help.open) help.close();
-  else help.showModal();
+  if (help.open) {
+    help.close();
+  } else {
+    help.showModal();
+    help.scrollTop = 0; // where it was left the last time
+  }
 }
 
 async function toggleFullscreen() {

@@ -14,6 +14,23 @@ const framed = (page) =>
     return content !== 'none';
   });
 
+/** The help on a small screen: longer than that, shown from its top, without the keys a phone lacks. */
+async function helpFromTheTop(page) {
+  const seen = await page.evaluate(() => {
+    const help = document.getElementById('help');
+    const title = document.getElementById('help-title').getBoundingClientRect();
+    const top = help.getBoundingClientRect().top;
+    const words = help.innerText;
+    return {
+      longer: help.scrollHeight > help.clientHeight,
+      scrolled: help.scrollTop,
+      titleInView: title.top >= top && title.bottom <= innerHeight,
+      keys: ['F1', 'F2', 'F11', 'Tab'].filter((key) => words.includes(key)),
+    };
+  });
+  assert.deepEqual(seen, { longer: true, scrolled: 0, titleInView: true, keys: [] });
+}
+
 // Mostly waiting: run side by side.
 export const patient = {
   'touch: a tap on the grip brings the bar, which stays, and its buttons work': async () => {
@@ -29,6 +46,7 @@ export const patient = {
     await page.locator('#hud:visible').waitFor();
     await page.locator('#help-button').tap();
     await page.locator('#help[open]').waitFor();
+    await helpFromTheTop(page);
     await page.locator('#help button').tap();
     await page.locator('#fullscreen-button').tap();
     await until('full screen', () => page.evaluate(() => document.fullscreenElement !== null));
