@@ -24,6 +24,11 @@ const FINAL = new Map([
   [4409, 'closed'],
 ]);
 
+/** Whether trying again after this error is pointless. @param {string} code */
+export function isFinal(code) {
+  return [...FINAL.values()].includes(code);
+}
+
 /**
  * @typedef {{phase: 'connecting' | 'open' | 'waiting' | 'ended', attempt: number, retryAtMs: number,
  *   silent: boolean, code: string, message: string}} LinkState

@@ -3,7 +3,7 @@
 // wired together. The page around it only shows what `changed` says and forwards what a person asks.
 
 import { blueFaults } from './color.js';
-import { Connection } from './connection.js';
+import { Connection, isFinal } from './connection.js';
 import { Decoder } from './decoder.js';
 import { Input, pictureBox } from './input.js';
 import { Presenter, availablePaths } from './presenter.js';
@@ -183,6 +183,8 @@ export class Session {
   onText(message) {
     if (message.type === 'state') {
       const { state = 'running', code = '', message: words = '' } = message;
+      // What has failed is cleared away after a while: why it failed is still what there is to say.
+      if (this.server.state === 'failed' && state === 'closing') return;
       this.server = { state: String(state), code: String(code), message: String(words) };
       if (state !== 'starting') this.progress = { percent: -1, what: '' };
       this.changed('server');
@@ -192,9 +194,9 @@ export class Session {
       this.progress = { percent: Number(message.percent), what: String(message.what ?? '') };
       this.changed('server');
     } else if (message.type === 'error') {
-      // What closes the connection is said by the page at large.
-      if (message.error?.code !== 'unauthorized')
-        this.note(String(message.error?.message ?? message.error?.code ?? 'error'));
+      // What ends the session here is said by the page at large, once.
+      const { code = 'error', message: words = code } = message.error ?? {};
+      if (!isFinal(String(code))) this.note(String(words));
     }
   }
 
@@ -226,7 +228,10 @@ export class Session {
     this.stats.onPresented(info, performance.now());
     this.ack(info.frameId, Ack.PRESENTED);
     if (resized) this.fit();
-    if (first || this.server.state === 'restarting') this.changed('picture');
+    // The renderer answers again, whatever of that the server has said so far.
+    const slow = this.server.code === 'slow';
+    if (slow) this.server = { ...this.server, code: '', message: '' };
+    if (first || slow || this.server.state === 'restarting') this.changed('picture');
   }
 
   /** @param {string} codec @param {number} width @param {number} height */

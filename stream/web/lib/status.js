@@ -7,6 +7,7 @@
  *   actions: Action[], percent: number}} Status `veil` covers the picture, `banner` leaves it in view
  * @typedef {{
  *   secure: boolean, webcodecs: boolean, online: boolean, host: string,
+ *   name: string,
  *   link: import('./connection.js').LinkState,
  *   server: {state: string, code: string, message: string},
  *   progress: {percent: number, what: string},
@@ -81,16 +82,20 @@ function endTrouble(s) {
       actions: ['reload', 'home'],
     });
   if (s.server.state === 'failed') return failed(s);
-  return say({
-    title: 'The session has ended',
-    text: [
-      sentence(message) || sentence(s.server.message),
-      'Another one can be opened from the start page.',
-    ]
-      .filter(Boolean)
-      .join(' '),
-    actions: ['home'],
-  });
+  return say({ ...ended(message || s.server.message), actions: ['home'] });
+}
+
+/** Why it is over, once and with what to do. @param {string} why in the server's words */
+function ended(why) {
+  const another = 'Open another one from the start page.';
+  if (why === 'the server is shutting down')
+    return {
+      title: 'The server is shutting down',
+      text: 'When it runs again, open a new session from the start page.',
+    };
+  if (!why || why === 'closed' || why === 'it was ended')
+    return { title: 'This session was closed', text: another };
+  return { title: 'This session is over', text: `${sentence(why)} ${another}` };
 }
 
 /** @param {Situation} s */
@@ -100,7 +105,7 @@ function failed(s) {
     s.server.code,
   );
   return say({
-    title: file ? 'This can’t be shown' : 'The session has failed',
+    title: file ? `${s.name || 'This'} can’t be shown` : 'The session has failed',
     text: sentence(s.server.message) || sentence(s.server.code) || 'The server gave no reason.',
     actions: ['home'],
   });
@@ -138,21 +143,22 @@ function linkTrouble(s) {
 /** @param {Situation} s */
 function serverTrouble(s) {
   const level = s.pictures ? 'banner' : 'veil';
-  const { state, message } = s.server;
+  const { state, code, message } = s.server;
   if (state === 'failed') return failed(s);
-  if (state === 'closing')
-    return say({
-      level,
-      title: 'The session is closing',
-      text: sentence(message),
-      actions: ['home'],
-    });
+  if (state === 'closing') return say({ level, ...ended(message), actions: ['home'] });
   if (state === 'restarting')
     return say({
       level,
       busy: true,
       title: 'The renderer is restarting',
       text: sentence(message) || 'It stopped unexpectedly. The picture will be back in a moment.',
+    });
+  if (state === 'running' && code === 'slow')
+    return say({
+      level,
+      busy: true,
+      title: 'Waiting for the renderer…',
+      text: sentence(message) || 'It has not answered for some seconds.',
     });
   if (state === 'starting' || !s.pictures)
     return say({

@@ -72,6 +72,7 @@ function draw() {
     webcodecs,
     online: navigator.onLine,
     host: location.host,
+    name: session.info.title,
     link: session.connection.state,
     server: session.server,
     progress: session.progress,

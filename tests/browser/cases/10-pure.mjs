@@ -37,6 +37,7 @@ const situation = (change) => ({
   webcodecs: true,
   online: true,
   host: 'host:8443',
+  name: 'Duck.glb',
   link: { phase: 'open', attempt: 0, retryAtMs: 0, silent: false, code: '', message: '' },
   server: { state: 'running', code: '', message: '' },
   progress: { percent: -1, what: '' },
@@ -278,6 +279,22 @@ export default {
       [link({ phase: 'ended', code: 'unauthorized' }), /protected/, 'veil'],
       [link({ phase: 'ended', code: 'no_such_session' }), /over/, 'veil'],
       [link({ phase: 'ended', code: 'unsupported_version' }), /Reload/i, 'veil'],
+      [
+        link({ phase: 'ended', code: 'closed', message: 'it was ended' }),
+        /^This session was closed Open another one from the start page\.$/,
+        'veil',
+      ],
+      [
+        link({ phase: 'ended', code: 'closed', message: 'the server is shutting down' }),
+        /^The server is shutting down When it runs again/,
+        'veil',
+      ],
+      [{ server: { state: 'running', code: 'slow', message: '' } }, /renderer…/, 'banner'],
+      [
+        { server: { state: 'failed', code: 'format', message: 'no mesh' } },
+        /Duck\.glb can’t be shown No mesh\./,
+        'veil',
+      ],
       [{ server: { state: 'restarting', code: '', message: '' } }, /restarting/, 'banner'],
       [
         { server: { state: 'failed', code: 'x', message: 'the file is broken' } },

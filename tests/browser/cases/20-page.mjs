@@ -141,19 +141,49 @@ export const patient = {
       message: 'the model is broken: no mesh',
     });
     await says(page, /failed.*The model is broken: no mesh/);
+    server.sendText({ type: 'state', state: 'failed', code: 'format', message: 'no mesh' });
+    await says(page, /Fake can’t be shown.*No mesh/);
+    server.sendText({ type: 'state', state: 'closing', code: 'closed', message: 'it failed' });
+    for (const { control } of server.viewers.values()) control.close(4409, 'closed');
+    await until('the end', () =>
+      page.evaluate(() => window.framewire.session.connection.state.phase === 'ended'),
+    );
+    await says(page, /Fake can’t be shown.*No mesh/);
+  },
+
+  'a renderer that does not answer is waited for in words, until a picture comes': async () => {
+    const { server, page } = await opened({});
+    const slow = { type: 'state', state: 'running', code: 'slow', message: '' };
+    server.hold = true;
+    await sleep(300); // what is on its way
+    server.sendText(slow);
+    const { level } = await says(page, /Waiting for the renderer…/);
+    assert.equal(level, 'banner');
+    server.hold = false;
+    server.restartVideo();
+    await fine(page, 5000);
+    server.hold = true;
+    await sleep(300);
+    server.sendText(slow);
+    await says(page, /Waiting for the renderer…/);
+    server.sendText({ ...slow, code: '' });
+    await fine(page, 5000);
   },
 
   'refusals are said in words': async () => {
     const server = await fake();
-    for (const [code, pattern] of [
-      [4404, /session is over/],
-      [4406, /another version/],
-      [4409, /session has ended/],
+    const page = await chromiumPage();
+    for (const [code, name, message, pattern] of [
+      [4404, 'no_such_session', 'there is no such session', /session is over/],
+      [4406, 'unsupported_version', '', /another version/],
+      [4409, 'closed', 'it was ended', /session was closed Open another/],
+      [4409, 'closed', 'the server is shutting down', /shutting down When it runs again/],
+      [4409, 'closed', 'nobody watched it', /session is over Nobody watched it\. Open another/],
     ]) {
-      server.refuse = { code, reason: '' };
-      const page = await chromiumPage({ fresh: true });
+      server.refuse = { code, reason: '', error: { code: name, message } };
       await page.goto(address(server));
-      await says(page, pattern);
+      const said = await says(page, pattern);
+      assert.equal(await page.locator('#notice').isVisible(), false, said.title); // once only
     }
   },
 };

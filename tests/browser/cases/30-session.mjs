@@ -173,7 +173,8 @@ export const patient = {
   'a session that is closed elsewhere is over here, in words': async () => {
     const { page, server, id } = await opened();
     await server.api('DELETE', `/sessions/${id}`);
-    await says(page, /ended|over|closing/);
+    await says(page, /This session was closed Open another one/);
+    assert.equal(await page.locator('#notice').isVisible(), false);
     await page.goto(server.url('/s/unknown'));
     assert.match(await page.textContent('body'), /session/);
   },

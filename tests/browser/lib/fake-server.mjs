@@ -48,7 +48,7 @@ export class FakeServer {
     this.input = 0;
     this.viewers = new Map();
     this.silent = false;
-    this.refuse = null; // {code, reason} closes each hello
+    this.refuse = null; // {code, reason, error?} closes each hello
     this.sessions = [];
     this.size = { width: 1280, height: 720 };
     this.hold = false; // true: frames are not sent
@@ -148,7 +148,11 @@ export class FakeServer {
   }
 
   onHello(ws, hello) {
-    if (this.refuse) return ws.close(this.refuse.code, this.refuse.reason);
+    if (this.refuse) {
+      const { code, reason, error } = this.refuse;
+      if (error) ws.send(JSON.stringify({ type: 'error', error }));
+      return ws.close(code, reason);
+    }
     if (hello.channel === 'media') {
       const viewer = this.viewers.get(hello.viewer);
       if (!viewer) return ws.close(4404, 'no such viewer');
