@@ -15,6 +15,7 @@ enum {
     CALM_TICK_MS = 1000, // while all of them run or wait
     BOOT_MAX_S = 20,     // spawned → WARM
     QUIET_LOAD_S = 30,   // START → READY without a word of progress
+    SLOW_S = 3,          // READY without a beacon: those who watch are told
     QUIET_MAX_S = 12,    // READY without a beacon; above the worker's own bound of a frame
     STOP_MAX_S = 2,
     BOOT_DOUBLINGS = 8,    // 250 ms to 32 s between workers that do not get warm
@@ -185,6 +186,19 @@ static void hung(struct child *c, const char *what)
         fw_session_lost(s, "its worker hung");
 }
 
+static void watch_ready(struct child *c, int64_t now)
+{
+    // It may be the front that has slept: what the worker said meanwhile lies there unread.
+    if (now - c->heard_ns > seconds(SLOW_S))
+        fw_child_readable(c);
+    if (c->state != CHILD_READY)
+        return;
+    if (now - c->heard_ns > seconds(QUIET_MAX_S))
+        hung(c, "no beacon");
+    else if (now - c->heard_ns > seconds(SLOW_S))
+        fw_session_set_slow(c->session, true);
+}
+
 static void watch_child(struct child *c, int64_t now)
 {
     switch (c->state) {
@@ -197,10 +211,7 @@ static void watch_child(struct child *c, int64_t now)
         if (now - c->heard_ns > seconds(QUIET_LOAD_S))
             hung(c, "opening");
         break;
-    case CHILD_READY:
-        if (now - c->heard_ns > seconds(QUIET_MAX_S))
-            hung(c, "no beacon");
-        break;
+    case CHILD_READY: watch_ready(c, now); break;
     case CHILD_STOPPING:
         if (!c->reaped && now - c->since_ns > seconds(STOP_MAX_S))
             fw_child_kill(c);

@@ -62,7 +62,8 @@ struct session {
     struct fw_manager *manager;
     char id[FW_SESSION_ID_SIZE];
     char title[128], gpu[256], encoder[32];
-    char code[32], message[512]; // why it failed
+    char code[32], message[512]; // why it failed, or runs no longer as it should
+    bool slow;                   // its worker has not been heard for a while; `code` says so
     const char *source;
     struct fw_session_arg shown[FW_API_ARGS_MAX], args[FW_API_ARGS_MAX];
     unsigned arg_count;
@@ -108,6 +109,8 @@ unsigned fw_manager_live_sessions(const struct fw_manager *m);
 void fw_session_assign(struct session *s, struct child *c);
 void fw_session_set_state(struct session *s, enum session_state state, const char *code,
                           const char *message);
+// Says so once to those who watch, and once more when it is over. Only of a running session.
+void fw_session_set_slow(struct session *s, bool slow);
 const char *fw_session_state_name(const struct session *s);
 void fw_session_fail(struct session *s, const char *code, const char *message);
 // Its worker is gone or will be: restart or fail.

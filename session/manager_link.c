@@ -227,6 +227,8 @@ void fw_child_readable(struct child *c)
             return;
         }
         c->heard_ns = fw_now_ns();
+        if (c->session)
+            fw_session_set_slow(c->session, false);
         if (c->state != CHILD_STOPPING && !within_budget(c, size, c->heard_ns))
             return;
         if (c->state != CHILD_STOPPING) // what an ending worker still says is read and dropped

@@ -18,9 +18,21 @@ void fw_session_set_state(struct session *s, enum session_state state, const cha
                           const char *message)
 {
     s->state = state;
+    s->slow = false;
     snprintf(s->code, sizeof(s->code), "%s", code);
     snprintf(s->message, sizeof(s->message), "%s", message);
     fw_channel_set_state(s->channel, state_names[state], s->code, s->message);
+}
+
+void fw_session_set_slow(struct session *s, bool slow)
+{
+    if (s->slow == slow || s->state != SESSION_RUNNING)
+        return;
+    fw_log(s->manager->p.log, FW_LOG_WARN, "manager", "session %.10s: its worker is %s", s->id,
+           slow ? "not heard any more" : "heard again");
+    fw_session_set_state(s, SESSION_RUNNING, slow ? "slow" : "",
+                         slow ? "The renderer has not answered for a few seconds." : "");
+    s->slow = slow;
 }
 
 void fw_session_announce(struct session *s)

@@ -344,6 +344,18 @@ static void hangs_up_and_stays(struct worker *w)
         pause();
 }
 
+// Not against the rules: as if it were stopped for a while.
+static void falls_silent(struct worker *w)
+{
+    put_good(w, 5000);
+    for (int i = 0; i < 60; i++) { // 4.2 s, with no longer than a blink between looks at the link
+        usleep(70000);
+        if (told_to_stop())
+            _exit(EXIT_SUCCESS);
+    }
+    good(w);
+}
+
 // Not against the rules: another encoder than the one that was asked for.
 static void falls_back(struct worker *w)
 {
@@ -387,6 +399,7 @@ static const struct {
     { "changes while read", changes_while_read },
     { "ends", ends },
     { "hangs up and stays", hangs_up_and_stays },
+    { "falls silent", falls_silent },
     { "falls back", falls_back },
 };
 

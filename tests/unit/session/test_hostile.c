@@ -305,6 +305,30 @@ static void the_encoder_in_use_is_told(void **state)
     ops->end(front.manager, id);
 }
 
+static bool is_slow(const char *id)
+{
+    const struct fw_session_view v = view(id);
+    return strcmp(v.state, "running") == 0 && strcmp(v.code, "slow") == 0 && v.message[0];
+}
+
+static bool has_no_code(const char *id)
+{
+    return runs(id) && !view(id).code[0] && !view(id).message[0];
+}
+
+static void silence_is_told(void **state)
+{
+    char id[FW_SESSION_ID_SIZE];
+    (void)state;
+    create("falls silent", id);
+    assert_true(wait_for(runs, id));
+    assert_true(has_no_code(id));
+    assert_true(wait_for(is_slow, id));
+    assert_true(wait_for(has_no_code, id)); // heard again
+    assert_int_equal(view(id).restarts, 0);
+    ops->end(front.manager, id);
+}
+
 int main(int argc, char **argv)
 {
     if (argc > 1 && strcmp(argv[1], "worker") == 0)
@@ -313,6 +337,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rules_are_kept),
         cmocka_unit_test(floods_end),
         cmocka_unit_test(the_encoder_in_use_is_told),
+        cmocka_unit_test(silence_is_told),
         cmocka_unit_test(nothing_is_left),
     };
     return cmocka_run_group_tests_name("hostile", tests, start, stop);
