@@ -330,6 +330,18 @@ const char *fw_render_describe(struct fw_render *r)
     return json ? json : "{}";
 }
 
+size_t fw_render_save(struct fw_render *r, void *out, size_t room)
+{
+    return r->source && r->impl->save ? r->impl->save(r->source, out, room) : 0;
+}
+
+void fw_render_restore(struct fw_render *r, const void *data, size_t size)
+{
+    if (r->source && r->impl->restore && size) {
+        r->impl->restore(r->source, data, size);
+    }
+}
+
 void fw_render_input(struct fw_render *r, const struct fw_input_event *event)
 {
     if (!r->source) {

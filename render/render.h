@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -58,6 +59,10 @@ struct fw_render_open_params {
 // first.
 enum fw_err fw_render_open(struct fw_render *render, const struct fw_render_open_params *params);
 const char *fw_render_describe(struct fw_render *render); // source facts as JSON, or "{}"
+
+// See fw_source_impl.save and .restore; 0 bytes where the source has neither.
+size_t fw_render_save(struct fw_render *render, void *out, size_t room);
+void fw_render_restore(struct fw_render *render, const void *data, size_t size);
 
 void fw_render_input(struct fw_render *render, const struct fw_input_event *event);
 // FW_ERR_INVALID when out of range: nothing has changed then.

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <vulkan/vulkan.h>
 
@@ -74,6 +75,13 @@ struct fw_source_impl {
     // optional: one JSON object in ASCII with facts for the page ({"triangles":1234}); valid until
     // close
     const char *(*describe)(struct fw_source *source);
+    // optional, both or none: where its user is (camera, switches), so that a process that takes
+    // over goes on from there. Cheap: asked about once a second. `save` writes at most `room` (256)
+    // bytes, the first of them a version of its own, and returns how many; the same state gives the
+    // same bytes. `restore` comes once, after open; it ignores what is of another version or
+    // absurd.
+    size_t (*save)(struct fw_source *source, void *out, size_t room);
+    void (*restore)(struct fw_source *source, const void *data, size_t size);
 };
 
 // The only list of sources; NULL when there is none of that name.

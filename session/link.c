@@ -93,7 +93,8 @@ static bool check_start(const void *buf)
     if (!size_ok(m->width, m->height) || !in_range(m->fps, 1, MAX_FPS) ||
         !(m->bitrate_kbps == 0 || in_range(m->bitrate_kbps, MIN_BITRATE, MAX_BITRATE)) ||
         !TERMINATED(m->source) || !m->source[0] || !TERMINATED(m->encoder) ||
-        !TERMINATED(m->device) || m->arg_count > FW_LINK_MAX_ARGS) {
+        !TERMINATED(m->device) || m->arg_count > FW_LINK_MAX_ARGS ||
+        m->view.size > FW_LINK_MAX_VIEW) {
         return false;
     }
     for (uint32_t i = 0; i < m->arg_count; i++) {
@@ -173,6 +174,12 @@ static bool check_progress(const void *buf)
     return in_range(m->percent, 0, 100) && TERMINATED(m->what);
 }
 
+static bool check_view(const void *buf)
+{
+    const struct fw_link_view *m = buf;
+    return m->view.size <= FW_LINK_MAX_VIEW;
+}
+
 static bool check_nothing(const void *buf)
 {
     (void)buf;
@@ -197,6 +204,7 @@ static const struct {
     { FW_LINK_BEACON, sizeof(struct fw_link_beacon), check_beacon },
     { FW_LINK_FAILED, sizeof(struct fw_link_failed), check_failed },
     { FW_LINK_PROGRESS, sizeof(struct fw_link_progress), check_progress },
+    { FW_LINK_VIEW, sizeof(struct fw_link_view), check_view },
 };
 
 enum fw_err fw_link_check(const void *buf, size_t size)

@@ -19,6 +19,7 @@ enum {
     FW_RING_FD = 4, // in the worker: the ring's memfd
     FW_LINK_MAX_EVENTS = 64,
     FW_LINK_MAX_ARGS = 16,
+    FW_LINK_MAX_VIEW = 256,
 };
 
 enum fw_link_type {
@@ -37,12 +38,19 @@ enum fw_link_type {
     FW_LINK_BEACON = 35,   // struct fw_link_beacon: at least once a second while running
     FW_LINK_FAILED = 36,   // struct fw_link_failed, then the worker ends
     FW_LINK_PROGRESS = 37, // struct fw_link_progress
+    FW_LINK_VIEW = 38,     // struct fw_link_view: what START is to give the next worker
 };
 
 struct fw_link_header {
     uint16_t type;
     uint16_t version;
     uint32_t size; // of the whole message, this header included
+};
+
+// Where the source's user is (fw_source_impl.save). The front keeps it and does not read it.
+struct fw_link_blob {
+    uint32_t size; // 0 = none
+    uint8_t bytes[FW_LINK_MAX_VIEW];
 };
 
 struct fw_link_start {
@@ -57,6 +65,7 @@ struct fw_link_start {
         char key[32];
         char value[1024];
     } args[FW_LINK_MAX_ARGS];
+    struct fw_link_blob view; // of the session's last worker
 };
 
 struct fw_link_input {
@@ -124,6 +133,11 @@ struct fw_link_progress {
     struct fw_link_header h;
     int32_t percent;
     char what[64];
+};
+
+struct fw_link_view {
+    struct fw_link_header h;
+    struct fw_link_blob view;
 };
 
 // A ring record: this, then `size` payload bytes.

@@ -14,7 +14,7 @@
 
 #include "base/clock.h"
 
-enum { WARM_LOST_WAIT_MS = 100 };
+enum { WARM_LOST_WAIT_MS = 100, VIEW_TRIES = 3 };
 
 extern char **environ;
 
@@ -225,6 +225,9 @@ enum fw_err fw_child_start(struct child *c, const struct session *s)
         memcpy(start.args[i].key, s->args[i].key, sizeof(start.args[i].key));
         memcpy(start.args[i].value, s->args[i].value, sizeof(start.args[i].value));
     }
+    // A view may be what ends its workers: the last tries do without it.
+    if (fw_restart_recent(&s->restart, fw_now_ns()) <= VIEW_TRIES)
+        start.view = s->view;
     const enum fw_err err = fw_link_send(c->fd, &start, FW_LINK_START, sizeof(start));
     if (err)
         return err;

@@ -79,7 +79,8 @@ struct session {
     uint64_t published, last_frame, bytes;
     uint64_t allowed; // by the channel, absolute
     bool active;
-    char lost_reason[512]; // what ended the last worker
+    char lost_reason[512];    // what ended the last worker
+    struct fw_link_blob view; // as the newest worker said last
 };
 
 struct fw_manager {

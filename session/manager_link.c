@@ -194,6 +194,12 @@ static void on_progress(struct child *c, const struct fw_link_progress *msg)
     json_decref(json);
 }
 
+static void on_view(struct child *c, const struct fw_link_view *msg)
+{
+    if (c->session)
+        c->session->view = msg->view;
+}
+
 static void dispatch(struct child *c, const void *buf)
 {
     switch (((const struct fw_link_header *)buf)->type) {
@@ -203,6 +209,7 @@ static void dispatch(struct child *c, const void *buf)
     case FW_LINK_BEACON: on_beacon(c, buf); break;
     case FW_LINK_FAILED: on_failed(c, buf); break;
     case FW_LINK_PROGRESS: on_progress(c, buf); break;
+    case FW_LINK_VIEW: on_view(c, buf); break;
     default: nonsense(c, "a message that is the front's"); break;
     }
 }

@@ -136,6 +136,7 @@ static enum fw_err start(struct fw_pipeline *p, const struct fw_link_start *m)
     if (encoder_err) {
         return fw_pipeline_fail(p, encoder_err, true, encoder_message);
     }
+    fw_render_restore(p->render, m->view.bytes, m->view.size);
     fw_encode_stage_get_status(p->stage, &p->status);
     snprintf(p->encoder, sizeof(p->encoder), "%s", p->status.encoder);
     fw_pipeline_send_ready(p);

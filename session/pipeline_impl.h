@@ -46,7 +46,9 @@ struct fw_pipeline {
     // --- the beacon
     int64_t beacon_ns; // sent last
     bool beacon_current;
-    uint64_t beacon_frame; // newest frame it named
+    uint64_t beacon_frame;    // newest frame it named
+    struct fw_link_blob view; // as the front has it
+    int64_t view_ns;          // when it got it
 
     _Alignas(8) uint8_t buf[FW_LINK_MAX_BYTES];
 };

@@ -72,6 +72,10 @@ static void take_message(struct rig *rig, const struct fw_loopback_event *event)
         memcpy(&rig->failed, event->message, sizeof(rig->failed));
         rig->failures++;
         break;
+    case FW_LINK_VIEW:
+        rig->view = ((const struct fw_link_view *)(const void *)event->message)->view;
+        rig->views++;
+        break;
     case FW_LINK_PROGRESS: break;
     default: fail_msg("unexpected message %d", h->type);
     }
@@ -186,6 +190,9 @@ void rig_send_start(struct rig *rig)
     if (p->key) {
         snprintf(m.args[0].key, sizeof(m.args[0].key), "%s", p->key);
         snprintf(m.args[0].value, sizeof(m.args[0].value), "%s", p->value);
+    }
+    if (p->view) {
+        m.view = *p->view;
     }
     command(rig, &m, FW_LINK_START, sizeof(m));
 }

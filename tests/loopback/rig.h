@@ -17,6 +17,7 @@ struct rig_params {
     int bitrate_kbps;
     uint64_t first_frame_id; // 0 = 1
     unsigned refine_frames;
+    const struct fw_link_blob *view; // in START, NULL = none
     unsigned window; // rig_run grants this many packets more than were read; 0 = no limit
 };
 
@@ -33,7 +34,8 @@ struct rig {
     struct fw_link_ready ready;
     struct fw_link_beacon beacon; // the last one
     struct fw_link_failed failed;
-    unsigned warms, readies, beacons, failures;
+    struct fw_link_blob view; // the last one
+    unsigned warms, readies, beacons, failures, views;
     unsigned packets, keys;
     uint64_t last_id;
 };

@@ -380,6 +380,60 @@ bool fw_camera_step(struct fw_camera *camera, int64_t now_ns)
     return changed;
 }
 
+// Distances count from home, which depends on the picture's shape. No room for padding in it.
+struct saved {
+    uint8_t version, turntable, grid, reserved;
+    float yaw, pitch, distance, target[3], turn;
+};
+
+enum { SAVED_VERSION = 1 };
+
+size_t fw_camera_save(const struct fw_camera *camera, void *out, size_t room)
+{
+    const struct fw_camera_pose *pose = &camera->goal;
+    const struct saved saved = {
+        .version = SAVED_VERSION,
+        .turntable = camera->turntable,
+        .grid = camera->grid,
+        .yaw = pose->yaw,
+        .pitch = pose->pitch,
+        .distance = pose->distance / camera->home.distance,
+        .target = { pose->target[0], pose->target[1], pose->target[2] },
+        .turn = camera->turn,
+    };
+    if (room < sizeof(saved))
+        return 0;
+    memcpy(out, &saved, sizeof(saved));
+    return sizeof(saved);
+}
+
+bool fw_camera_restore(struct fw_camera *camera, const void *data, size_t size)
+{
+    struct saved saved;
+    if (size != sizeof(saved))
+        return false;
+    memcpy(&saved, data, sizeof(saved));
+    // Comparisons that are false for what is no number.
+    if (saved.version != SAVED_VERSION || saved.turntable > 1 || saved.grid > 1 ||
+        !(fabsf(saved.yaw) < 1e4f) || !(fabsf(saved.pitch) < 4) || !(fabsf(saved.turn) < 8) ||
+        !(saved.distance > 0) || !isfinite(saved.distance) || !isfinite(saved.target[0]) ||
+        !isfinite(saved.target[1]) || !isfinite(saved.target[2]))
+        return false;
+    struct fw_camera_pose pose = {
+        .yaw = saved.yaw,
+        .pitch = saved.pitch,
+        .distance = saved.distance * camera->home.distance,
+        .target = { saved.target[0], saved.target[1], saved.target[2] },
+    };
+    limit(camera, &pose);
+    camera->goal = camera->shown = pose;
+    camera->turntable = saved.turntable;
+    camera->grid = saved.grid;
+    camera->turn = saved.turn;
+    camera->dirty = true;
+    return true;
+}
+
 void fw_camera_matrices(const struct fw_camera *camera, mat4 view, mat4 projection, vec3 eye)
 {
     const struct fw_camera_pose *pose = &camera->shown;

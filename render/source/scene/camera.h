@@ -4,6 +4,7 @@
 
 #include <cglm/types.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/input.h"
@@ -61,5 +62,11 @@ void fw_camera_input(struct fw_camera *camera, const struct fw_input_event *even
 bool fw_camera_step(struct fw_camera *camera, int64_t now_ns);
 // Would a step change the picture? `*animating`: the turntable turns.
 bool fw_camera_wants_step(const struct fw_camera *camera);
+// Where it is, or is on its way to, for another camera on the same model: bytes written, 0 = no
+// room.
+size_t fw_camera_save(const struct fw_camera *camera, void *out, size_t room);
+// Goes there at once, whatever the sizes of the two pictures. False, with nothing changed: those
+// bytes are of another version or make no sense.
+bool fw_camera_restore(struct fw_camera *camera, const void *data, size_t size);
 // Matrices for Vulkan: depth 0-1, y down in clip space.
 void fw_camera_matrices(const struct fw_camera *camera, mat4 view, mat4 projection, vec3 eye);

@@ -231,6 +231,18 @@ static const char *describe_scene(struct fw_source *source)
     return s->facts ? s->facts : "{}";
 }
 
+static size_t save_scene(struct fw_source *source, void *out, size_t room)
+{
+    return fw_camera_save(&scene_of(source)->camera, out, room);
+}
+
+static void restore_scene(struct fw_source *source, const void *data, size_t size)
+{
+    struct scene *s = scene_of(source);
+    if (!fw_camera_restore(&s->camera, data, size))
+        fw_log(s->log, FW_LOG_WARN, "scene", "the view of the last worker is not to be understood");
+}
+
 const struct fw_source_impl fw_source_scene = {
     .name = "scene",
     .hdr = true,
@@ -242,4 +254,6 @@ const struct fw_source_impl fw_source_scene = {
     .wants_frame = wants_frame,
     .record = record_scene,
     .describe = describe_scene,
+    .save = save_scene,
+    .restore = restore_scene,
 };

@@ -169,6 +169,80 @@ static void test_odd_boxes_and_sizes(void **state)
     assert_true(isfinite(c.shown.distance) && c.shown.distance > 0);
 }
 
+static void test_a_saved_view_is_taken_up(void **state)
+{
+    (void)state;
+    uint8_t saved[256], again[256];
+    struct fw_camera c = still();
+    button(&c, 0, 1);
+    motion(&c, 200, -90, 0);
+    motion(&c, 40, 10, FW_MOD_SHIFT);
+    fw_camera_input(&c, &(struct fw_input_event){ .kind = FW_INPUT_WHEEL, .dy = -300 });
+    key(&c, KEY_G, 1);
+    const size_t size = fw_camera_save(&c, saved, sizeof(saved));
+    assert_in_range(size, 1, sizeof(saved));
+    assert_int_equal(fw_camera_save(&c, again, size - 1), 0); // no room
+    settle(&c, 0, 200);
+
+    struct fw_camera d = still();
+    assert_true(fw_camera_restore(&d, saved, size));
+    assert_true(fw_camera_wants_step(&d));
+    settle(&d, 0, 3); // it is there at once
+    assert_memory_equal(&d.shown, &c.shown, sizeof(c.shown));
+    assert_true(d.grid && !d.turntable && d.buttons == 0);
+    assert_int_equal(fw_camera_save(&d, again, sizeof(again)), size);
+    assert_memory_equal(again, saved, size);
+
+    // In a picture of another shape the model is as large as a resize would have left it.
+    struct fw_camera tall;
+    fw_camera_init(&tall, low, high, 400, 900);
+    assert_true(fw_camera_restore(&tall, saved, size));
+    fw_camera_resize(&c, 400, 900);
+    assert_float_equal(tall.shown.distance, c.shown.distance, 1e-4f);
+
+    // One that turns goes on from there.
+    key(&d, KEY_T, 1);
+    fw_camera_step(&d, FW_NS_PER_S);
+    struct fw_camera e = still();
+    assert_true(fw_camera_restore(&e, saved, fw_camera_save(&d, saved, sizeof(saved))));
+    assert_true(e.turntable);
+    assert_float_equal(e.turn, d.turn, 0);
+}
+
+static void test_absurd_views_are_ignored(void **state)
+{
+    (void)state;
+    uint8_t good[256], bad[256];
+    struct fw_camera c = still();
+    const size_t size = fw_camera_save(&c, good, sizeof(good));
+    assert_int_equal(size % sizeof(float), 0);
+    const float wrong[] = { NAN, INFINITY, -INFINITY };
+    for (size_t at = 4; at < size; at += sizeof(float)) {
+        for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+            memcpy(bad, good, size);
+            memcpy(bad + at, &wrong[i], sizeof(wrong[i]));
+            const struct fw_camera before = c;
+            assert_false(fw_camera_restore(&c, bad, size));
+            assert_memory_equal(&c, &before, sizeof(c));
+        }
+    }
+    memcpy(bad, good, size);
+    bad[0]++; // another version
+    assert_false(fw_camera_restore(&c, bad, size));
+    assert_false(fw_camera_restore(&c, good, size - 1));
+    assert_false(fw_camera_restore(&c, good, size + 1));
+    assert_false(fw_camera_restore(&c, good, 0));
+    memset(bad, 0xff, sizeof(bad));
+    assert_false(fw_camera_restore(&c, bad, size));
+    // Far away is brought back to what a hand can reach.
+    const float far[] = { 1e9f, 1e30f, -1e30f, 1e30f };
+    memcpy(bad, good, size);
+    memcpy(bad + 12, far, sizeof(far));
+    assert_true(fw_camera_restore(&c, bad, size));
+    assert_true(c.shown.distance <= c.radius * 40);
+    assert_true(c.shown.target[1] >= -c.radius * 10.001f);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -179,6 +253,8 @@ int main(void)
         cmocka_unit_test(test_turntable_never_rests),
         cmocka_unit_test(test_touch),
         cmocka_unit_test(test_odd_boxes_and_sizes),
+        cmocka_unit_test(test_a_saved_view_is_taken_up),
+        cmocka_unit_test(test_absurd_views_are_ignored),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

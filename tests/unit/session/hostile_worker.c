@@ -23,6 +23,7 @@ struct worker {
     _Atomic uint64_t *head;
     uint8_t *records;
     uint64_t frame_id;
+    struct fw_link_blob view; // of START
 };
 
 static void end(void)
@@ -344,6 +345,25 @@ static void hangs_up_and_stays(struct worker *w)
         pause();
 }
 
+static void view_too_long(struct worker *w)
+{
+    struct fw_link_view m = { .view.size = FW_LINK_MAX_VIEW + 1 };
+    (void)w;
+    send_typed(&m, FW_LINK_VIEW, sizeof(m));
+}
+
+// Not against the rules: leaves word for the next one, which says that it got it.
+static void leaves_a_view(struct worker *w)
+{
+    struct fw_link_view m = { .view = { .size = 5, .bytes = "here" } };
+    if (memcmp(&w->view, &m.view, sizeof(m.view)) == 0) {
+        send_ready("view");
+        good(w);
+    }
+    send_typed(&m, FW_LINK_VIEW, sizeof(m));
+    _exit(3);
+}
+
 // Not against the rules: as if it were stopped for a while.
 static void falls_silent(struct worker *w)
 {
@@ -396,6 +416,8 @@ static const struct {
     { "flood of announcements", flood_of_announcements },
     { "flood of packets", flood_of_packets },
     { "flood of bytes", flood_of_bytes },
+    { "view too long", view_too_long },
+    { "leaves a view", leaves_a_view },
     { "changes while read", changes_while_read },
     { "ends", ends },
     { "hangs up and stays", hangs_up_and_stays },
@@ -418,6 +440,7 @@ static void wait_start(struct worker *w, char *name, size_t size)
         if (err || start->h.type != FW_LINK_START)
             end();
         w->frame_id = start->first_frame_id - 1;
+        w->view = start->view;
         snprintf(name, size, "%.60s", start->args[0].value);
         return;
     }

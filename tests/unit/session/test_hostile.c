@@ -231,6 +231,7 @@ static void rules_are_kept(void **state)
         "frame twice",
         "last frame of all",
         "times of another age",
+        "view too long",
         "changes while read",
     };
     char good[FW_SESSION_ID_SIZE];
@@ -305,6 +306,24 @@ static void the_encoder_in_use_is_told(void **state)
     ops->end(front.manager, id);
 }
 
+static bool has_view(const char *id)
+{
+    return strcmp(view(id).encoder, "view") == 0;
+}
+
+static void the_next_worker_gets_the_view(void **state)
+{
+    char id[FW_SESSION_ID_SIZE], other[FW_SESSION_ID_SIZE];
+    (void)state;
+    create("leaves a view", id);
+    create("ends", other);
+    assert_true(wait_for(has_view, id));
+    assert_int_equal(view(id).restarts, 1);
+    assert_false(has_view(other));
+    ops->end(front.manager, id);
+    ops->end(front.manager, other);
+}
+
 static bool is_slow(const char *id)
 {
     const struct fw_session_view v = view(id);
@@ -337,6 +356,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(rules_are_kept),
         cmocka_unit_test(floods_end),
         cmocka_unit_test(the_encoder_in_use_is_told),
+        cmocka_unit_test(the_next_worker_gets_the_view),
         cmocka_unit_test(silence_is_told),
         cmocka_unit_test(nothing_is_left),
     };

@@ -171,6 +171,7 @@ static void start_is_checked(void **state)
     BAD_START(memset(m.device, 'x', sizeof(m.device)));
     BAD_START(m.arg_count = FW_LINK_MAX_ARGS + 1);
     BAD_START(m.args[0].key[0] = 0);
+    BAD_START(m.view.size = FW_LINK_MAX_VIEW + 1);
     BAD_START(memset(m.args[0].key, 'x', sizeof(m.args[0].key)));
     BAD_START(memset(m.args[0].value, 'x', sizeof(m.args[0].value)));
 }
@@ -216,6 +217,14 @@ static void other_bodies_are_checked(void **state)
     assert_int_equal(fw_link_check(&rate, sizeof(rate)), FW_OK);
     rate.frame_bytes = -1;
     assert_int_equal(fw_link_check(&rate, sizeof(rate)), FW_ERR_FORMAT);
+
+    struct fw_link_view view = { .view.size = FW_LINK_MAX_VIEW };
+    fill_header(&view, FW_LINK_VIEW, sizeof(view));
+    assert_int_equal(fw_link_check(&view, sizeof(view)), FW_OK);
+    view.view.size++;
+    assert_int_equal(fw_link_check(&view, sizeof(view)), FW_ERR_FORMAT);
+    view.view.size = 0;
+    assert_int_equal(fw_link_check(&view, sizeof(view) - 1), FW_ERR_FORMAT);
 
     struct fw_link_failed failed = { .err = FW_ERR_DEVICE_LOST };
     fill_header(&failed, FW_LINK_FAILED, sizeof(failed));
