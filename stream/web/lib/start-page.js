@@ -4,6 +4,7 @@
 import { ApiError, closeSession, createSession, listSessions, listSources } from './api.js';
 import { askToken, serverToken, setServerToken, setSessionToken } from './auth.js';
 import { probeOnce } from './probe.js';
+import { insecureWords } from './status.js';
 import { clampSize } from './viewport.js';
 
 const POLL_MS = 3000;
@@ -280,10 +281,7 @@ async function refreshSessions() {
 
 async function start() {
   $('insecure').hidden = window.isSecureContext && typeof VideoDecoder === 'function';
-  if (!window.isSecureContext)
-    $('insecure').textContent =
-      `This page came over plain http from another machine: browsers decode live video only on https or localhost. ` +
-      `Open https://${location.host}, or tunnel with “ssh -L 8080:localhost:8080 your-server”.`;
+  if (!window.isSecureContext) $('insecure').textContent = insecureWords(location.host);
   $('search').addEventListener('input', filter);
   for (;;) {
     try {

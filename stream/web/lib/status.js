@@ -34,15 +34,27 @@ function sentence(text) {
   return /[.!?…]$/.test(first) ? first : `${first}.`;
 }
 
+/**
+ * Why a page from plain http has no picture, and what to do about it.
+ * @param {string} host with the port, if the address has one
+ */
+export function insecureWords(host) {
+  const { hostname, port } = new URL(`http://${host}`);
+  const theirs = Number(port || 80);
+  const ours = theirs < 1024 ? theirs + 8000 : theirs; // the low ones need root
+  return (
+    `Browsers decode live video only on https pages and on localhost, and this page came over plain http. ` +
+    `Start the server with --tls-self-signed (or --tls-cert FILE --tls-key FILE) and open https://${host}, ` +
+    `or make a tunnel with “ssh -L ${ours}:localhost:${theirs} ${hostname}” and open http://localhost:${ours}.`
+  );
+}
+
 /** @param {Situation} s */
 function browserTrouble(s) {
   if (!s.secure)
     return say({
       title: 'This address is not secure enough for video',
-      text:
-        `Browsers decode live video only on https pages and on localhost, and this page came over plain http. ` +
-        `Open https://${s.host} instead (start the server with --tls-self-signed or a certificate), or make a ` +
-        `tunnel with “ssh -L 8080:localhost:8080 your-server” and open http://localhost:8080.`,
+      text: insecureWords(s.host),
       actions: ['home'],
     });
   if (!s.webcodecs)

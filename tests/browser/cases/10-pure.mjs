@@ -270,6 +270,7 @@ export default {
   'words: every trouble is named, and says what to do': async () => {
     const cases = [
       [{ secure: false }, /https:\/\/host:8443/, 'veil'],
+      [{ secure: false, host: 'h' }, /https:\/\/h,.*ssh -L 8080:localhost:80 h”/, 'veil'],
       [{ webcodecs: false }, /WebCodecs/, 'veil'],
       [{ decoderTrouble: 'no picture' }, /H\.264/, 'veil'],
       [{ ...link({ phase: 'connecting' }), pictures: 0 }, /Connecting/, 'veil'],

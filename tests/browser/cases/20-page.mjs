@@ -262,9 +262,16 @@ export default {
     await page.goto(address(server, '/s/fake', 'insecure.test'));
     assert.equal(await page.evaluate(() => isSecureContext), false);
     const said = await says(page, /not secure enough/);
-    assert.match(said.text, /https:\/\/insecure\.test/);
+    const { port } = server;
+    const start = /Start the server with --tls-self-signed/;
+    const https = new RegExp(`open https://insecure\\.test:${port},`);
+    const tunnel = new RegExp(
+      `ssh -L ${port}:localhost:${port} insecure.test.*http://localhost:${port}\\.`,
+    );
+    for (const pattern of [start, https, tunnel]) assert.match(said.text, pattern);
     await page.goto(address(server, '/', 'insecure.test'));
     await page.locator('#insecure:not([hidden])').waitFor();
+    assert.equal(await page.textContent('#insecure'), said.text);
   },
 };
 

@@ -3,7 +3,7 @@
 
 import { chromiumPage } from '../lib/browsers.mjs';
 import { assert, until } from '../lib/check.mjs';
-import { address, fake } from '../lib/fake-page.mjs';
+import { SOURCES, address, fake } from '../lib/fake-page.mjs';
 import { firstPicture } from '../lib/page.mjs';
 
 export default {
@@ -36,6 +36,16 @@ export default {
     await page.waitForURL('**/s/fake');
     await firstPicture(page);
     assert.deepEqual(page.errors, []);
+  },
+
+  'start page: no models yet, and where to put them': async () => {
+    const server = await fake({ sources: SOURCES.slice(0, 2) });
+    const page = await chromiumPage();
+    await page.goto(address(server, '/'));
+    await page.locator('#no-models:visible').waitFor();
+    const hint = (await page.textContent('#no-models')).replace(/\s+/g, ' ');
+    assert.match(hint, /\.glb, \.gltf, \.obj … files into the server’s models folder/);
+    assert.match(hint, /models\/ beside \.\/run, or --models DIR/);
   },
 
   'start page: a protected server asks for its token, which stays out of addresses': async () => {
