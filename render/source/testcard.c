@@ -3,9 +3,11 @@
 // moves is a few hundred vertices per frame.
 #include "render/source/testcard.h"
 
+#include <math.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "render/source/impls.h"
 #include "render/source/testcard_priv.h"
@@ -270,6 +272,49 @@ static const char *card_describe(struct fw_source *source)
     return ((struct card *)source)->facts;
 }
 
+// What people did, for the next card.
+struct saved {
+    uint32_t version, pointer_seen, clicks;
+    int32_t level, key;
+    float x, y;
+};
+
+enum { SAVED_VERSION = 1 };
+
+static size_t card_save(struct fw_source *source, void *out, size_t room)
+{
+    const struct card *c = (struct card *)source;
+    const struct saved saved = { SAVED_VERSION, c->pointer_seen, c->clicks,   c->level,
+                                 c->key,        c->pointer_x,    c->pointer_y };
+    if (room < sizeof(saved)) {
+        return 0;
+    }
+    memcpy(out, &saved, sizeof(saved));
+    return sizeof(saved);
+}
+
+static void card_restore(struct fw_source *source, const void *data, size_t size)
+{
+    struct card *c = (struct card *)source;
+    struct saved s;
+    if (size != sizeof(s)) {
+        return;
+    }
+    memcpy(&s, data, sizeof(s));
+    if (s.version != SAVED_VERSION || s.pointer_seen > 1 || s.level < 0 ||
+        s.level > FW_TESTCARD_METER_STEPS || s.key < -1 || s.key > UINT16_MAX ||
+        !(fabsf(s.x) < FW_FRAME_MAX_WIDTH) || !(fabsf(s.y) < FW_FRAME_MAX_HEIGHT)) {
+        return;
+    }
+    c->pointer_seen = s.pointer_seen;
+    c->pointer_x = s.x;
+    c->pointer_y = s.y;
+    c->clicks = s.clicks;
+    c->level = s.level;
+    c->key = s.key;
+    c->changed = true;
+}
+
 const struct fw_source_impl fw_source_testcard = {
     .name = "testcard",
     .open = card_open,
@@ -279,4 +324,6 @@ const struct fw_source_impl fw_source_testcard = {
     .wants_frame = card_wants_frame,
     .record = card_record,
     .describe = card_describe,
+    .save = card_save,
+    .restore = card_restore,
 };
