@@ -3,6 +3,7 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -458,6 +459,8 @@ int hostile_worker_main(void)
     w.records = w.ring.map + RECORDS_AT;
     send_typed(&warm, FW_LINK_WARM, sizeof(warm));
     wait_start(&w, name, sizeof(name));
+    if (strcmp(name, "crashes while it opens") == 0)
+        raise(SIGSEGV);
     send_ready("nvenc");
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (strcmp(parts[i].name, name) == 0)

@@ -306,6 +306,24 @@ static void the_encoder_in_use_is_told(void **state)
     ops->end(front.manager, id);
 }
 
+static bool has_failed(const char *id)
+{
+    return strcmp(view(id).state, "failed") == 0;
+}
+
+static void a_crash_while_opening_is_tried_twice(void **state)
+{
+    char id[FW_SESSION_ID_SIZE];
+    (void)state;
+    create("crashes while it opens", id);
+    assert_true(wait_for(has_failed, id));
+    const struct fw_session_view v = view(id);
+    assert_int_equal(v.restarts, 1);
+    assert_string_equal(v.code, "crash_loop");
+    assert_non_null(strstr(v.message, "crashes while it opens"));
+    ops->end(front.manager, id);
+}
+
 static bool has_view(const char *id)
 {
     return strcmp(view(id).encoder, "view") == 0;
@@ -358,6 +376,7 @@ int main(int argc, char **argv)
         cmocka_unit_test(the_encoder_in_use_is_told),
         cmocka_unit_test(the_next_worker_gets_the_view),
         cmocka_unit_test(silence_is_told),
+        cmocka_unit_test(a_crash_while_opening_is_tried_twice),
         cmocka_unit_test(nothing_is_left),
     };
     return cmocka_run_group_tests_name("hostile", tests, start, stop);
