@@ -10,6 +10,7 @@
 #include "base/trace.h"
 
 enum { FW_CODEC_STRING_SIZE = 32, FW_PACKET_MAX_BYTES = 8 << 20, FW_PACKET_HEADROOM = 256 };
+enum { FW_PACKET_SKIPPED = 8 };
 
 // Thread: as fw_frame.
 struct fw_packet {
@@ -22,7 +23,10 @@ struct fw_packet {
     bool animating;
     char codec[FW_CODEC_STRING_SIZE]; // "avc1.42e01f", from the SPS produced; set on key packets
     struct fw_frame_times times;
-    size_t size;   // payload bytes, up to FW_PACKET_MAX_BYTES
+    // Why the ids before this one never became packets: [i] is that of frame_id - 1 - i. NEWER,
+    // RING_FULL, or NONE: it did, or nothing is known of it.
+    uint8_t skipped[FW_PACKET_SKIPPED]; // enum fw_reason
+    size_t size;                        // payload bytes, up to FW_PACKET_MAX_BYTES
     uint8_t *data; // payload; FW_PACKET_HEADROOM writable bytes lie before it, for protocol headers
 };
 

@@ -34,6 +34,10 @@ struct fw_encode_stage {
     bool rate_set;
     int bitrate_kbps, frame_bytes;
     int64_t share; // of one frame in the rate, bytes
+    struct {
+        uint64_t id;
+        enum fw_reason reason;
+    } skipped[FW_PACKET_SKIPPED]; // by id, the newest of each remainder
 };
 
 static void wake(struct fw_encode_stage *s)
@@ -119,6 +123,7 @@ static void restamp(struct fw_packet *packet, const struct fw_job *job)
         // Nothing was drawn and nothing has changed: the old picture is valid as of now.
         packet->times = (struct fw_frame_times){
             .input_rx_ns = packet->times.input_rx_ns,
+            .delivered_ns = packet->times.delivered_ns,
             .change_ns = job->now_ns,
             .begun_ns = job->now_ns,
             .submitted_ns = job->now_ns,
@@ -163,16 +168,36 @@ static int64_t share_of(const struct fw_encode_stage_params *p, int bitrate_kbps
     return frame_bytes ? frame_bytes : (int64_t)kbps * BYTES_PER_KBIT / p->fps;
 }
 
+// With the lock held. The next packet tells the front why there is none of this id.
+static void note_skipped(struct fw_encode_stage *s, uint64_t id, enum fw_reason reason)
+{
+    s->status.skipped++;
+    s->skipped[id % FW_PACKET_SKIPPED].id = id;
+    s->skipped[id % FW_PACKET_SKIPPED].reason = reason;
+}
+
+static void tell_skipped(struct fw_encode_stage *s, struct fw_packet *packet)
+{
+    pthread_mutex_lock(&s->lock);
+    for (uint64_t back = 1; back <= FW_PACKET_SKIPPED && back < packet->frame_id; back++) {
+        const uint64_t id = packet->frame_id - back, at = id % FW_PACKET_SKIPPED;
+        packet->skipped[back - 1] =
+            s->skipped[at].id == id ? (uint8_t)s->skipped[at].reason : FW_REASON_NONE;
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 // Hands the packet over. A full ring is not an error: the picture is lost, the next is an IDR.
 static enum fw_err deliver(struct fw_encode_stage *s, struct fw_packet *packet)
 {
+    tell_skipped(s, packet);
     const enum fw_err err = s->params.transport->impl->packet(s->params.transport, packet);
     if (err == FW_ERR_AGAIN) {
         atomic_store(&s->key_wanted, true);
     }
     pthread_mutex_lock(&s->lock);
     if (err == FW_ERR_AGAIN) {
-        s->status.skipped++;
+        note_skipped(s, packet->frame_id, FW_REASON_RING_FULL);
         s->status.stalled_ns = fw_now_ns();
     } else if (!err) {
         s->status.written++;
@@ -333,7 +358,7 @@ void fw_encode_stage_submit(struct fw_encode_stage *s, const struct fw_job *job)
     if (fw_mailbox_put(&s->mailbox, job)) {
         pthread_mutex_lock(&s->lock);
         s->status.pending--;
-        s->status.skipped++;
+        note_skipped(s, job->id - 1, FW_REASON_NEWER); // ids are given one by one
         pthread_mutex_unlock(&s->lock);
     }
 }

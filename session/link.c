@@ -248,11 +248,21 @@ static bool codec_ok(const char *codec, bool key)
 
 static bool times_ok(const struct fw_frame_times *t)
 {
-    const int64_t all[] = { t->input_rx_ns,  t->change_ns,   t->begun_ns,
-                            t->submitted_ns, t->rendered_ns, t->converted_ns,
-                            t->enc_begin_ns, t->enc_end_ns,  t->ring_ns };
+    const int64_t all[] = { t->input_rx_ns,  t->delivered_ns, t->change_ns,    t->begun_ns,
+                            t->submitted_ns, t->rendered_ns,  t->converted_ns, t->enc_begin_ns,
+                            t->enc_end_ns,   t->ring_ns,      t->picked_ns };
     for (size_t i = 0; i < sizeof(all) / sizeof(all[0]); i++) {
         if (all[i] < 0) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static bool skipped_ok(const uint8_t *reasons)
+{
+    for (size_t i = 0; i < FW_PACKET_SKIPPED; i++) {
+        if (reasons[i] > FW_REASON_RING_FULL) {
             return false;
         }
     }
@@ -269,7 +279,8 @@ enum fw_err fw_link_check_packet(const struct fw_link_packet *p, size_t record_s
         p->coded_width != even_up(p->width) || p->coded_height != even_up(p->height)) {
         return FW_ERR_FORMAT;
     }
-    return TERMINATED(p->codec) && codec_ok(p->codec, p->key) && times_ok(&p->times)
+    return TERMINATED(p->codec) && codec_ok(p->codec, p->key) && times_ok(&p->times) &&
+                   skipped_ok(p->skipped)
                ? FW_OK
                : FW_ERR_FORMAT;
 }

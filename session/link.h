@@ -140,13 +140,14 @@ struct fw_link_view {
     struct fw_link_blob view;
 };
 
-// A ring record: this, then `size` payload bytes.
+// A ring record: this, then `size` payload bytes. Fields as in struct fw_packet.
 struct fw_link_packet {
     uint64_t frame_id, input_id;
     int32_t width, height, coded_width, coded_height;
     uint8_t key, animating, reserved[6];
     char codec[FW_CODEC_STRING_SIZE];
     struct fw_frame_times times;
+    uint8_t skipped[FW_PACKET_SKIPPED];
     uint64_t size;
 };
 

@@ -46,7 +46,7 @@ static bool within_budget(struct child *c, size_t bytes, int64_t now)
     return false;
 }
 
-static struct fw_packet *packet_from(const struct fw_link_packet *head)
+static struct fw_packet *packet_from(const struct fw_link_packet *head, int64_t now)
 {
     struct fw_packet *p = fw_packet_alloc(head->size);
     if (!p)
@@ -61,6 +61,8 @@ static struct fw_packet *packet_from(const struct fw_link_packet *head)
     p->animating = head->animating;
     memcpy(p->codec, head->codec, sizeof(p->codec));
     p->times = head->times;
+    fw_frame_times_clean(&p->times, now);
+    memcpy(p->skipped, head->skipped, sizeof(p->skipped));
     return p;
 }
 
@@ -95,9 +97,10 @@ bool fw_child_drain(struct child *c)
             nonsense(c, "ring");
             return false;
         }
-        if (!within_budget(c, size, fw_now_ns()))
+        const int64_t now = fw_now_ns();
+        if (!within_budget(c, size, now))
             return false;
-        struct fw_packet *packet = packet_from(&head);
+        struct fw_packet *packet = packet_from(&head, now);
         if (packet) {
             fw_ring_copy(&c->ring, sizeof(head), packet->data, head.size);
             fw_ring_pop(&c->ring, size);

@@ -136,6 +136,7 @@ static void stamp(struct fw_pipeline *p, struct fw_frame *frame, int64_t now_ns,
     frame->input_id = p->input_id;
     frame->animating = animating;
     frame->times.input_rx_ns = p->input_rx_ns;
+    frame->times.delivered_ns = p->delivered_ns;
     frame->times.change_ns = p->change_ns ? p->change_ns : now_ns;
     if (frame->times.begun_ns == 0) {
         frame->times.begun_ns = now_ns;

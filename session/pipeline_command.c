@@ -145,16 +145,18 @@ static enum fw_err start(struct fw_pipeline *p, const struct fw_link_start *m)
 
 static void input(struct fw_pipeline *p, const struct fw_link_input *m)
 {
+    const int64_t now = fw_now_ns();
     for (uint32_t i = 0; i < m->count; i++) {
         fw_render_input(p->render, &m->events[i]);
     }
     const struct fw_input_event *newest = &m->events[m->count - 1];
     p->input_id = newest->id;
     p->input_rx_ns = newest->rx_ns;
+    p->delivered_ns = now;
     if (p->change_ns == 0) {
         int64_t next;
         bool animating;
-        if (fw_render_wants_frame(p->render, fw_now_ns(), &next, &animating) && !animating) {
+        if (fw_render_wants_frame(p->render, now, &next, &animating) && !animating) {
             p->change_ns = m->events[0].rx_ns;
         }
     }

@@ -63,6 +63,7 @@ static enum fw_err link_packet(struct fw_transport *transport, struct fw_packet 
         .size = packet->size,
     };
     memcpy(head.codec, packet->codec, sizeof(head.codec));
+    memcpy(head.skipped, packet->skipped, sizeof(head.skipped));
     head.codec[sizeof(head.codec) - 1] = 0;
     head.times.ring_ns = fw_now_ns();
     const enum fw_err err =

@@ -130,6 +130,8 @@ static void input_on_an_idle_picture_is_shown_at_once(void **state)
         best = took < best ? took : best;
         assert_int_equal(p->input_id, id);
         assert_true(p->times.input_rx_ns >= begin && p->times.change_ns == p->times.input_rx_ns);
+        assert_true(p->times.delivered_ns >= p->times.input_rx_ns);
+        assert_true(p->times.delivered_ns <= p->times.begun_ns);
         assert_false(p->key);
         assert_false(p->animating);
         fw_packet_unref(&p);
@@ -235,6 +237,8 @@ static void a_full_ring_drops_and_goes_on_with_a_key_frame(void **state)
     }
     assert_true(event.packet->key);
     assert_true(event.packet->frame_id > skipped);
+    for (int i = 0; i < FW_PACKET_SKIPPED; i++)
+        assert_int_equal(event.packet->skipped[i], FW_REASON_RING_FULL);
     rig.last_id = event.packet->frame_id;
     rig.packets = 1;
     fw_packet_unref(&event.packet);

@@ -288,6 +288,9 @@ static void packet_heads_are_checked(void **state)
     BAD_PACKET(p.codec[0] = 0); // a key frame names its codec
     BAD_PACKET(p.codec[4] = '"');
     BAD_PACKET(p.times.begun_ns = -1);
+    BAD_PACKET(p.times.delivered_ns = INT64_MIN);
+    BAD_PACKET(p.times.picked_ns = -1);
+    BAD_PACKET(p.skipped[FW_PACKET_SKIPPED - 1] = FW_REASON_RING_FULL + 1);
     struct fw_link_packet huge = good_packet();
     huge.size = FW_PACKET_MAX_BYTES + 1;
     assert_int_equal(fw_link_check_packet(&huge, sizeof(huge) + huge.size), FW_ERR_FORMAT);
