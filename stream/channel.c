@@ -24,7 +24,10 @@ enum fw_err fw_channel_create(struct fw_channel **out, struct fw_server *server,
     if (!channel)
         return FW_ERR_NOMEM;
     channel->timer = calloc(1, sizeof(*channel->timer));
-    if (!channel->timer) {
+    channel->records = fw_records_create();
+    if (!channel->timer || !channel->records) {
+        fw_records_destroy(&channel->records);
+        free(channel->timer);
         free(channel);
         return FW_ERR_NOMEM;
     }
@@ -59,6 +62,7 @@ void fw_channel_destroy(struct fw_channel **pointer, const char *code, const cha
     }
     TAILQ_REMOVE(&channel->server->channels, channel, link);
     uv_close((uv_handle_t *)channel->timer, on_timer_closed);
+    fw_records_destroy(&channel->records);
     free(channel->id);
     free(channel->title);
     free(channel->source);
@@ -414,10 +418,30 @@ void fw_channel_tick(struct fw_channel *channel, int64_t now_ns)
 
 // ---- video
 
+static void record(struct fw_channel *channel, const struct fw_packet *packet)
+{
+    const struct fw_viewer *pacer = channel->pacer;
+    struct fw_record_viewer viewer = { 0 };
+    if (pacer)
+        viewer = (struct fw_record_viewer){
+            .serial = pacer->serial,
+            .rtt_us = (uint32_t)(fw_flow_min_rtt_ns(&pacer->flow) / FW_NS_PER_US),
+            .window = fw_flow_window(&pacer->flow, channel->fps),
+            .queue = pacer->flow.count,
+        };
+    fw_records_publish(channel->records, packet, &viewer, fw_now_ns());
+}
+
+const struct fw_records *fw_channel_records(const struct fw_channel *channel)
+{
+    return channel->records;
+}
+
 void fw_channel_publish(struct fw_channel *channel, struct fw_packet *packet)
 {
     const size_t header = packet->key ? FW_WIRE_VIDEO_KEY_HEADER : FW_WIRE_VIDEO_HEADER;
     fw_wire_write_video_header(packet->data - header, packet);
+    record(channel, packet);
     channel->stats.published++;
     channel->width = packet->width;
     channel->height = packet->height;
@@ -442,7 +466,7 @@ void fw_channel_reset(struct fw_channel *channel)
     struct fw_viewer *viewer;
     TAILQ_FOREACH(viewer, &channel->viewers, link)
     {
-        fw_viewer_drop_pending(viewer);
+        fw_viewer_drop_pending(viewer, FW_REASON_RESTART);
         fw_flow_reset(&viewer->flow);
         viewer->needs_key = true;
         viewer->key_after_ns = 0;

@@ -167,13 +167,37 @@ void fw_control_text(struct fw_conn *conn, const char *text, size_t size)
 static void clock_ping(struct fw_conn *conn, const uint8_t *data, size_t size, int64_t now)
 {
     uint8_t out[FW_WIRE_SMALL_MAX];
-    struct fw_wire_pong pong = { .rx_ns = now };
-    if (fw_wire_parse_ping(data, size, &pong.client_us)) {
+    struct fw_wire_ping ping;
+    if (fw_wire_parse_ping(data, size, &ping)) {
         fw_conn_close(conn, LWS_CLOSE_STATUS_PROTOCOL_ERR, "lengths");
         return;
     }
-    pong.tx_ns = fw_now_ns();
+    fw_peer_clock_heard(&conn->viewer->clock, ping.client_us, now);
+    if (ping.estimate)
+        fw_peer_clock_told(&conn->viewer->clock, ping.offset_ns, ping.error_us);
+    const struct fw_wire_pong pong = {
+        .client_us = ping.client_us,
+        .rx_ns = now,
+        .tx_ns = fw_now_ns(),
+    };
     fw_conn_send(conn, out, fw_wire_write_pong(out, &pong), false);
+}
+
+static void record_ack(const struct fw_viewer *viewer, const struct fw_wire_ack *ack, int64_t now)
+{
+    static const enum fw_point points[] = {
+        [FW_ACK_RECEIVED] = FW_POINT_RECEIVED,
+        [FW_ACK_PRESENTED] = FW_POINT_PRESENTED,
+        [FW_ACK_DECODED] = FW_POINT_DECODED,
+        [FW_ACK_DROPPED] = FW_POINT_COUNT,
+    };
+    struct fw_record_ack out = {
+        .frame_id = ack->frame_id,
+        .point = points[ack->what],
+        .dropped = ack->what == FW_ACK_DROPPED,
+    };
+    out.ns = fw_peer_clock_place(&viewer->clock, ack->time_us, &out.error_us, &out.clock);
+    fw_records_ack(viewer->channel->records, viewer->serial, &out, now);
 }
 
 static void acks(struct fw_conn *conn, const uint8_t *data, size_t size, int64_t now)
@@ -184,14 +208,19 @@ static void acks(struct fw_conn *conn, const uint8_t *data, size_t size, int64_t
         fw_conn_close(conn, LWS_CLOSE_STATUS_PROTOCOL_ERR, "lengths");
         return;
     }
+    struct fw_viewer *viewer = conn->viewer;
     bool changed = false;
-    // Presented or dropped were received as well.
+    // The newest time is that of the sending, or close to it.
+    fw_peer_clock_heard(&viewer->clock, acked[count - 1].time_us, now);
+    // Decoded, presented or dropped were received as well.
     for (unsigned i = 0; i < count; i++) {
-        if (acked[i].what >= FW_ACK_RECEIVED && acked[i].what <= FW_ACK_DROPPED)
-            changed |= fw_flow_acked(&conn->viewer->flow, acked[i].frame_id, now);
+        if (acked[i].what < FW_ACK_RECEIVED || acked[i].what > FW_ACK_DECODED)
+            continue;
+        record_ack(viewer, &acked[i], now);
+        changed |= fw_flow_acked(&viewer->flow, acked[i].frame_id, now);
     }
     if (changed)
-        fw_channel_update(conn->viewer->channel);
+        fw_channel_update(viewer->channel);
 }
 
 // Remembers what is held, so that it can be let go when the viewer goes.
@@ -274,6 +303,7 @@ static void input(struct fw_conn *conn, const uint8_t *data, size_t size, int64_
         };
         track_held(viewer, &events[kept++]);
     }
+    fw_records_input(channel->records, channel->next_input_id, count, now);
     const struct fw_wire_input_stamp stamp = { .seq = in[count - 1].seq,
                                                .input_id = channel->next_input_id,
                                                .rx_ns = now };

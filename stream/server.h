@@ -147,6 +147,9 @@ struct fw_channel_stats {
     bool left_well;          // it closed its connection; false: the connection broke
 };
 void fw_channel_get_stats(const struct fw_channel *channel, struct fw_channel_stats *stats);
+struct fw_records;
+// Of its frames, see stream/record.h; lives as long as the channel.
+const struct fw_records *fw_channel_records(const struct fw_channel *channel);
 // JSON text to one or all viewers (kept below 64 KiB).
 void fw_channel_send_json(struct fw_channel *channel, const char *text);
 void fw_viewer_close(struct fw_viewer *viewer, const char *code, const char *message);

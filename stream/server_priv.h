@@ -8,6 +8,8 @@
 
 #include "stream/flow.h"
 #include "stream/origin.h"
+#include "stream/peer_clock.h"
+#include "stream/record.h"
 #include "stream/server.h"
 #include "stream/wire.h"
 
@@ -82,6 +84,7 @@ struct fw_viewer {
     struct fw_conn *control; // never NULL while the viewer lives
     struct fw_conn *media;
     char id[33];
+    uint32_t serial; // in its channel, from 1 on; for the records
     bool visible, closing;
     struct fw_viewport viewport; // 0x0 = unknown
     int64_t last_rx_ns;          // control
@@ -96,6 +99,7 @@ struct fw_viewer {
     unsigned stamp_count;
     int64_t stamps_sent_ns;
     struct fw_flow flow;
+    struct fw_peer_clock clock;
     int64_t key_after_ns; // no key frame for this viewer before
     int64_t key_backoff_ns, last_drop_ns;
     // --- what it holds down
@@ -133,6 +137,8 @@ struct fw_channel {
     int64_t beacon_sent_ns;
     bool beacon_due;
     struct fw_channel_stats stats;
+    struct fw_records *records;
+    uint32_t viewer_serial; // the last one given
 };
 
 struct fw_server {
@@ -204,7 +210,7 @@ void fw_viewer_offer(struct fw_viewer *viewer, struct fw_packet *packet);
 void fw_viewer_media_writable(struct fw_viewer *viewer);
 // Tells the stamps that still wait; called at least as often as a beacon is sent.
 void fw_viewer_tell_stamps(struct fw_viewer *viewer, int64_t now_ns);
-void fw_viewer_drop_pending(struct fw_viewer *viewer);
+void fw_viewer_drop_pending(struct fw_viewer *viewer, enum fw_reason reason);
 // It has missed something or asks by itself: at once the first time, then with growing patience.
 void fw_viewer_want_key(struct fw_viewer *viewer);
 // Its media socket has taken everything given so far.

@@ -16,6 +16,7 @@ struct fw_viewer *fw_viewer_create(struct fw_channel *channel, struct fw_conn *c
         return NULL;
     }
     viewer->channel = channel;
+    viewer->serial = ++channel->viewer_serial;
     viewer->control = control;
     viewer->last_rx_ns = fw_now_ns();
     viewer->needs_key = true;
@@ -24,10 +25,18 @@ struct fw_viewer *fw_viewer_create(struct fw_channel *channel, struct fw_conn *c
     return viewer;
 }
 
-void fw_viewer_drop_pending(struct fw_viewer *viewer)
+static void record_drop(const struct fw_viewer *viewer, const struct fw_packet *packet,
+                        enum fw_reason reason)
 {
-    for (unsigned i = 0; i < viewer->pending_count; i++)
+    fw_records_drop(viewer->channel->records, viewer->serial, packet->frame_id, reason);
+}
+
+void fw_viewer_drop_pending(struct fw_viewer *viewer, enum fw_reason reason)
+{
+    for (unsigned i = 0; i < viewer->pending_count; i++) {
+        record_drop(viewer, viewer->pending[i], reason);
         fw_packet_unref(&viewer->pending[i]);
+    }
     viewer->pending_count = 0;
 }
 
@@ -46,7 +55,8 @@ void fw_viewer_destroy(struct fw_viewer *viewer, bool tell)
         fw_conn_close(viewer->media, LWS_CLOSE_STATUS_NORMAL, "control is gone");
         viewer->media = NULL;
     }
-    fw_viewer_drop_pending(viewer);
+    fw_viewer_drop_pending(viewer, FW_REASON_GONE);
+    fw_records_left(channel->records, viewer->serial);
     if (channel->driver == viewer)
         channel->driver = NULL;
     if (channel->pacer == viewer)
@@ -101,7 +111,8 @@ void fw_viewer_set_media(struct fw_viewer *viewer, struct fw_conn *media)
     }
     if (media)
         media->viewer = viewer;
-    fw_viewer_drop_pending(viewer);
+    fw_viewer_drop_pending(viewer, FW_REASON_GONE);
+    fw_records_left(viewer->channel->records, viewer->serial);
     fw_flow_reset(&viewer->flow);
     viewer->stamp_frame = 0;
     viewer->needs_key = true;
@@ -120,7 +131,7 @@ void fw_viewer_set_visible(struct fw_viewer *viewer, bool visible)
         viewer->needs_key = true;
         viewer->key_after_ns = 0;
     } else {
-        fw_viewer_drop_pending(viewer);
+        fw_viewer_drop_pending(viewer, FW_REASON_HIDDEN);
         fw_viewer_release_input(viewer);
     }
     fw_channel_count_viewers(viewer->channel);
@@ -143,6 +154,7 @@ void fw_viewer_release_input(struct fw_viewer *viewer)
         .rx_ns = fw_now_ns(),
         .kind = FW_INPUT_RELEASE,
     };
+    fw_records_input(channel->records, release.id, 1, release.rx_ns);
     if (handler->input)
         handler->input(handler->user, channel, viewer, &release, 1);
 }
@@ -168,6 +180,8 @@ static void add_stamp(struct fw_viewer *viewer, int64_t accepted_ns)
         .handed_ns = viewer->stamp_handed_ns,
         .accepted_ns = accepted_ns,
     };
+    fw_records_sent(viewer->channel->records, viewer->serial, viewer->stamp_frame,
+                    FW_POINT_ACCEPTED, accepted_ns);
     viewer->stamp_frame = 0;
     if (viewer->stamp_count == FW_WIRE_STAMPS_MAX ||
         accepted_ns - viewer->stamps_sent_ns >= FW_STAMPS_INTERVAL_MS * (int64_t)FW_NS_PER_MS)
@@ -185,6 +199,8 @@ static void send_packet(struct fw_viewer *viewer, struct fw_packet *packet)
     viewer->stamp_frame = packet->frame_id;
     viewer->stamp_handed_ns = handed;
     fw_flow_sent(&viewer->flow, packet->frame_id, handed);
+    fw_records_sent(viewer->channel->records, viewer->serial, packet->frame_id, FW_POINT_HANDED,
+                    handed);
     if (lws_write(wsi, packet->data - header, size, LWS_WRITE_BINARY) < 0) {
         viewer->stamp_frame = 0;
         viewer->media->close_code = LWS_CLOSE_STATUS_NORMAL;
@@ -218,9 +234,9 @@ void fw_viewer_want_key(struct fw_viewer *viewer)
     viewer->needs_key = true;
 }
 
-static void missed(struct fw_viewer *viewer)
+static void missed(struct fw_viewer *viewer, const struct fw_packet *packet, enum fw_reason reason)
 {
-    fw_viewer_want_key(viewer);
+    record_drop(viewer, packet, reason);
     viewer->channel->stats.dropped++;
 }
 
@@ -233,14 +249,17 @@ static bool can_write(const struct fw_viewer *viewer)
 
 void fw_viewer_offer(struct fw_viewer *viewer, struct fw_packet *packet)
 {
-    if (!fw_viewer_watches(viewer) || viewer->media->close_code)
+    if (!fw_viewer_watches(viewer) || viewer->media->close_code) {
+        record_drop(viewer, packet, viewer->visible ? FW_REASON_GONE : FW_REASON_HIDDEN);
         return;
+    }
     if (viewer->needs_key && !packet->key) {
-        viewer->channel->stats.dropped++;
+        missed(viewer, packet, FW_REASON_NEEDS_KEY);
         return;
     }
     if (packet->key) {
-        fw_viewer_drop_pending(viewer); // the newest key frame stands for all before it
+        fw_viewer_drop_pending(
+            viewer, FW_REASON_NEWER_KEY); // the newest key frame stands for all before it
         viewer->needs_key = false;
     }
     if (!viewer->pending_count && can_write(viewer)) {
@@ -251,7 +270,8 @@ void fw_viewer_offer(struct fw_viewer *viewer, struct fw_packet *packet)
     // has one.
     const unsigned limit = viewer == viewer->channel->pacer ? FW_FLOW_WINDOW_MAX : 1;
     if (viewer->pending_count >= limit) {
-        missed(viewer);
+        fw_viewer_want_key(viewer);
+        missed(viewer, packet, FW_REASON_BUSY);
         return;
     }
     viewer->pending[viewer->pending_count++] = fw_packet_ref(packet);

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "base/input.h"
 
-enum { STAMP_HEADER = 32, STAMP_SIZE = 24 };
+enum { STAMP_HEADER = 32, STAMP_SIZE = 24, PING_HEADER = 16, PING_ESTIMATE_HEADER = 32 };
 
 static_assert(FW_WIRE_SMALL_MAX == STAMP_HEADER + (FW_WIRE_STAMPS_MAX - 1) * STAMP_SIZE,
               "a full message of stamps is the largest small one");
@@ -203,13 +203,19 @@ enum fw_err fw_wire_parse_ack(const uint8_t *data, size_t size, struct fw_wire_a
     return FW_OK;
 }
 
-enum fw_err fw_wire_parse_ping(const uint8_t *data, size_t size, uint64_t *client_us)
+enum fw_err fw_wire_parse_ping(const uint8_t *data, size_t size, struct fw_wire_ping *ping)
 {
     struct fw_wire_head head;
-    enum fw_err err = expect(data, size, FW_WIRE_PING, 16, &head);
-    if (!err)
-        *client_us = get64(data + 8);
-    return err;
+    enum fw_err err = expect(data, size, FW_WIRE_PING, PING_HEADER, &head);
+    if (err)
+        return err;
+    *ping = (struct fw_wire_ping){ .client_us = get64(data + 8) };
+    ping->estimate = head.header_len >= PING_ESTIMATE_HEADER;
+    if (ping->estimate) {
+        ping->offset_ns = (int64_t)get64(data + 16);
+        ping->error_us = get32(data + 24);
+    }
+    return FW_OK;
 }
 
 enum fw_err fw_wire_parse_beacon(const uint8_t *data, size_t size, struct fw_wire_beacon *beacon)
@@ -364,11 +370,16 @@ size_t fw_wire_write_ack(uint8_t *out, const struct fw_wire_ack *acks, unsigned 
     return (size_t)(p - out);
 }
 
-size_t fw_wire_write_ping(uint8_t *out, uint64_t client_us)
+size_t fw_wire_write_ping(uint8_t *out, const struct fw_wire_ping *ping)
 {
-    put_head(out, FW_WIRE_PING, 0, 16, 0);
-    put64(out + 8, client_us);
-    return 16;
+    const size_t header = ping->estimate ? PING_ESTIMATE_HEADER : PING_HEADER;
+    put_head(out, FW_WIRE_PING, 0, header, 0);
+    put64(out + 8, ping->client_us);
+    if (ping->estimate) {
+        put64(out + 16, (uint64_t)ping->offset_ns);
+        put64(out + 24, ping->error_us);
+    }
+    return header;
 }
 
 size_t fw_wire_write_beacon(uint8_t *out, const struct fw_wire_beacon *beacon)

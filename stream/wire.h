@@ -37,7 +37,12 @@ enum fw_wire_type {
 
 enum fw_wire_video_flags { FW_VIDEO_KEY = 1, FW_VIDEO_ANIMATING = 2 };
 enum fw_wire_beacon_flags { FW_BEACON_CURRENT = 1, FW_BEACON_ANIMATING = 2 };
-enum fw_wire_ack_what { FW_ACK_RECEIVED = 1, FW_ACK_PRESENTED = 2, FW_ACK_DROPPED = 3 };
+enum fw_wire_ack_what {
+    FW_ACK_RECEIVED = 1,
+    FW_ACK_PRESENTED = 2,
+    FW_ACK_DROPPED = 3,
+    FW_ACK_DECODED = 4,
+};
 
 struct fw_wire_head {
     uint8_t type;
@@ -72,6 +77,13 @@ struct fw_wire_ack {
     uint64_t time_us;
 };
 
+struct fw_wire_ping {
+    uint64_t client_us;
+    bool estimate;     // the two below were told
+    int64_t offset_ns; // server − client
+    uint32_t error_us;
+};
+
 struct fw_wire_beacon {
     bool current, animating;
     int64_t server_ns;
@@ -103,7 +115,7 @@ enum fw_err fw_wire_parse_input(const uint8_t *data, size_t size, struct fw_wire
                                 unsigned *count);
 enum fw_err fw_wire_parse_ack(const uint8_t *data, size_t size, struct fw_wire_ack *out,
                               unsigned *count);
-enum fw_err fw_wire_parse_ping(const uint8_t *data, size_t size, uint64_t *client_us);
+enum fw_err fw_wire_parse_ping(const uint8_t *data, size_t size, struct fw_wire_ping *ping);
 enum fw_err fw_wire_parse_beacon(const uint8_t *data, size_t size, struct fw_wire_beacon *beacon);
 // The newest stamp of the message.
 enum fw_err fw_wire_parse_stamp(const uint8_t *data, size_t size, struct fw_wire_stamp *stamp);
@@ -121,7 +133,7 @@ size_t fw_wire_write_video_header(uint8_t *out, const struct fw_packet *packet);
 size_t fw_wire_write_input(uint8_t *out, const struct fw_wire_input *events, unsigned count);
 size_t fw_wire_write_ack(uint8_t *out, const struct fw_wire_ack *acks, unsigned count);
 // FW_WIRE_SMALL_MAX bytes of room each.
-size_t fw_wire_write_ping(uint8_t *out, uint64_t client_us);
+size_t fw_wire_write_ping(uint8_t *out, const struct fw_wire_ping *ping);
 size_t fw_wire_write_beacon(uint8_t *out, const struct fw_wire_beacon *beacon);
 // `stamps`: oldest first, `count` 1 to FW_WIRE_STAMPS_MAX.
 size_t fw_wire_write_stamps(uint8_t *out, const struct fw_wire_stamp *stamps, unsigned count);

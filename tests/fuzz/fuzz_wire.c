@@ -49,7 +49,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     unsigned count, count2;
     struct fw_wire_pong pong;
     struct fw_wire_input_stamp in;
-    uint64_t us, us2;
+    struct fw_wire_ping ping, ping2;
     if (fw_wire_parse_head(data, size, &head)) {
         return 0;
     }
@@ -58,8 +58,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(video.payload + video.payload_size == data + size);
         require(memchr(video.codec, 0, sizeof(video.codec)) != NULL);
     }
-    if (!fw_wire_parse_ping(data, size, &us)) {
-        require(!fw_wire_parse_ping(out, fw_wire_write_ping(out, us), &us2) && us == us2);
+    if (!fw_wire_parse_ping(data, size, &ping)) {
+        require(!fw_wire_parse_ping(out, fw_wire_write_ping(out, &ping), &ping2));
+        require(ping.client_us == ping2.client_us && ping.estimate == ping2.estimate);
+        require(ping.offset_ns == ping2.offset_ns && ping.error_us == ping2.error_us);
     }
     if (!fw_wire_parse_beacon(data, size, &beacon)) {
         require(!fw_wire_parse_beacon(out, fw_wire_write_beacon(out, &beacon), &beacon2));

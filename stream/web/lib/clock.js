@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: MIT
-// The server's clock as seen from here: offset from the exchange with the smallest round trip.
+// The server's clock as seen from here: the offset is that of the exchange with the smallest bound
+// on its error, half its round trip and what two clocks may have drifted apart since.
 
 const KEEP = 16;
 const STALE_MS = 60_000;
+const DRIFT = 100e-6; // of two quartz clocks against one another, generously
+const GRAIN_MS = 0.1; // performance.now() of a page that is not isolated
 
 export class Clock {
   constructor() {
@@ -10,6 +13,8 @@ export class Clock {
     this.samples = [];
     this.rttMs = 0;
     this.offsetMs = 0;
+    this.bestMs = 0; // when the exchange took place that gave it
+    this.bestRttMs = 0;
     this.known = false;
   }
 
@@ -24,15 +29,29 @@ export class Clock {
     const offsetMs = (receivedNs + repliedNs) / 2e6 - (sentMs + nowMs) / 2;
     this.samples.push({ at: nowMs, rttMs, offsetMs });
     this.samples = this.samples.filter((s) => nowMs - s.at < STALE_MS).slice(-KEEP);
-    const best = this.samples.reduce((a, b) => (b.rttMs < a.rttMs ? b : a));
+    const bound = (/** @type {{at: number, rttMs: number}} */ s) =>
+      s.rttMs / 2 + (nowMs - s.at) * DRIFT;
+    const best = this.samples.reduce((a, b) => (bound(b) < bound(a) ? b : a));
     this.rttMs = rttMs;
     this.offsetMs = best.offsetMs;
+    this.bestMs = best.at;
+    this.bestRttMs = best.rttMs;
     this.known = true;
   }
 
   /** The smallest round trip of late, in ms; 0 = unknown. */
   get minRttMs() {
     return this.samples.length ? Math.min(...this.samples.map((s) => s.rttMs)) : 0;
+  }
+
+  /**
+   * For the server: how its clock stands to this one (server − client), and the bound of the error.
+   * @param {number} nowMs
+   */
+  estimate(nowMs) {
+    if (!this.known) return undefined;
+    const errorMs = this.bestRttMs / 2 + Math.max(0, nowMs - this.bestMs) * DRIFT + GRAIN_MS;
+    return { offsetNs: this.offsetMs * 1e6, errorUs: errorMs * 1000 };
   }
 
   /**

@@ -147,13 +147,7 @@ export class Connection {
   onBinary(data) {
     try {
       const message = decode(data);
-      if (message.type === Type.PONG)
-        this.clock.add({
-          sentMs: message.clientUs / 1000,
-          receivedNs: message.receivedNs,
-          repliedNs: message.sentNs,
-          nowMs: performance.now(),
-        });
+      if (message.type === Type.PONG) this.onPong(message);
       else if (message.type === Type.BEACON) this.maybePing();
       this.host.message(message, data.byteLength);
     } catch (error) {
@@ -161,6 +155,18 @@ export class Connection {
       this.drop(PROTOCOL_ERROR);
       this.retry(`the server sent something unreadable: ${error.message}`);
     }
+  }
+
+  /** @param {import('./wire.js').PongMessage} pong */
+  onPong(pong) {
+    this.clock.add({
+      sentMs: pong.clientUs / 1000,
+      receivedNs: pong.receivedNs,
+      repliedNs: pong.sentNs,
+      nowMs: performance.now(),
+    });
+    // The burst has given an estimate: the server is told at once, not seconds later.
+    if (this.clock.samples.length === PING_BURST) this.ping();
   }
 
   openMedia() {
@@ -263,7 +269,7 @@ export class Connection {
 
   ping() {
     this.lastPingMs = performance.now();
-    this.send(encodePing(nowUs()));
+    this.send(encodePing(nowUs(), this.clock.estimate(this.lastPingMs)));
   }
 
   maybePing() {

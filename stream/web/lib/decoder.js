@@ -18,7 +18,7 @@ const HEALTHY_MS = 10_000;
  * @typedef {{
  *   frame: (frame: VideoFrame, info: FrameInfo) => void,
  *   keyframe: (reason: string) => void,
- *   received: (frameId: number) => void,
+ *   received: (frameId: number, atMs: number) => void,
  *   dropped: (frameId: number) => void,
  *   unsupported: (codec: string, width: number, height: number) => void,
  *   trouble: (message: string) => void,
@@ -50,7 +50,7 @@ export class Decoder {
     this.configured = 0;
     /** @type {Map<number, FrameInfo>} by chunk timestamp */
     this.inside = new Map();
-    /** @type {number[]} frame ids whose "received" is held back */
+    /** @type {{frameId: number, receivedMs: number}[]} whose "received" is held back */
     this.held = [];
     this.wakeTimer = 0;
     this.keyTimer = 0;
@@ -61,13 +61,13 @@ export class Decoder {
   feed(message, receivedMs) {
     const { frameId } = message;
     if (this.paused || (this.needKey && !message.key) || receivedMs < this.blockedUntilMs) {
-      this.host.received(frameId);
+      this.host.received(frameId, receivedMs);
       this.host.dropped(frameId);
       if (!this.paused && receivedMs >= this.blockedUntilMs) this.ask('no key frame yet');
       return;
     }
     if (message.key && !this.prepare(message)) {
-      this.host.received(frameId);
+      this.host.received(frameId, receivedMs);
       this.host.dropped(frameId);
       return;
     }
@@ -131,7 +131,7 @@ export class Decoder {
   /** @param {VideoMessage} message @param {number} receivedMs */
   decode(message, receivedMs) {
     if (!this.codec || this.codec.state !== 'configured') {
-      this.host.received(message.frameId);
+      this.host.received(message.frameId, receivedMs);
       this.host.dropped(message.frameId);
       this.fail(new Error('the decoder was closed'));
       return;
@@ -151,14 +151,20 @@ export class Decoder {
         }),
       );
     } catch (error) {
-      this.host.received(message.frameId);
+      this.host.received(message.frameId, receivedMs);
       this.fail(error);
       return;
     }
     this.lastFedMs = receivedMs;
-    if (this.inside.size > QUEUE_SOFT) this.held.push(message.frameId);
-    else this.host.received(message.frameId);
+    if (this.inside.size > QUEUE_SOFT) this.held.push({ frameId: message.frameId, receivedMs });
+    else this.host.received(message.frameId, receivedMs);
     if (this.inside.size > QUEUE_HARD) this.fail(new Error('the decoder is too slow'));
+  }
+
+  /** The oldest held back "received" is said, with the time that it is of. */
+  release() {
+    const held = this.held.shift();
+    if (held) this.host.received(held.frameId, held.receivedMs);
   }
 
   /** @param {VideoFrame} frame */
@@ -171,8 +177,7 @@ export class Decoder {
       if (timestamp > frame.timestamp) break; // in order: what is older never comes out
       this.inside.delete(timestamp);
     }
-    while (this.held.length && this.inside.size - this.held.length < QUEUE_SOFT)
-      this.host.received(/** @type {number} */ (this.held.shift()));
+    while (this.held.length && this.inside.size - this.held.length < QUEUE_SOFT) this.release();
     if (!info || this.paused) frame.close();
     else this.host.frame(frame, info);
   }
@@ -229,7 +234,7 @@ export class Decoder {
     clearTimeout(this.wakeTimer);
     this.needKey = true;
     this.asked = false;
-    for (const id of this.held.splice(0)) this.host.received(id);
+    while (this.held.length) this.release();
     for (const info of this.inside.values()) this.host.dropped(info.frameId);
     this.inside.clear();
     const { codec } = this;

@@ -46,6 +46,7 @@ export class Session {
     this.hidden = document.visibilityState === 'hidden';
     /** @type {import('./wire.js').AckData[]} */
     this.acks = [];
+    this.flushing = false;
     /** @type {{seq: number, at: number}[]} last event of each batch on its way */
     this.sentInputs = [];
 
@@ -146,10 +147,11 @@ export class Session {
     return {
       frame: (frame, info) => {
         this.stats.decoded++;
+        this.ack(info.frameId, Ack.DECODED);
         this.presenter.present(frame, info);
       },
       keyframe: (reason) => this.requestKeyframe(reason),
-      received: (frameId) => this.ack(frameId, Ack.RECEIVED),
+      received: (frameId, atMs) => this.ack(frameId, Ack.RECEIVED, atMs),
       dropped: (frameId) => this.drop(frameId),
       unsupported: (codec, width, height) => this.onUnsupported(codec, width, height),
       trouble: () => {
@@ -275,13 +277,18 @@ export class Session {
     this.ack(frameId, Ack.DROPPED);
   }
 
-  /** @param {number} frameId @param {number} what */
-  ack(frameId, what) {
-    this.acks.push({ frameId, what, timeUs: nowUs() });
-    if (this.acks.length === 1) queueMicrotask(() => this.flushAcks());
+  /** @param {number} frameId @param {number} what @param {number} [atMs] when, if not now */
+  ack(frameId, what, atMs) {
+    const timeUs = atMs === undefined ? nowUs() : Math.round(atMs * 1000);
+    this.acks.push({ frameId, what, timeUs });
+    // What was decoded is presented or dropped next: told along with that.
+    if (what === Ack.DECODED || this.flushing) return;
+    this.flushing = true;
+    queueMicrotask(() => this.flushAcks());
   }
 
   flushAcks() {
+    this.flushing = false;
     while (this.acks.length) {
       const batch = this.acks.splice(0, ACK_BATCH_MAX);
       this.connection.send(encodeAcks(batch));

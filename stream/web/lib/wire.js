@@ -27,13 +27,15 @@ export const InputKind = Object.freeze({
 
 export const Touch = Object.freeze({ UP: 0, DOWN: 1, MOVE: 2, CANCEL: 3 });
 export const Mod = Object.freeze({ SHIFT: 1, CTRL: 2, ALT: 4, META: 8 });
-export const Ack = Object.freeze({ RECEIVED: 1, PRESENTED: 2, DROPPED: 3 });
+export const Ack = Object.freeze({ RECEIVED: 1, PRESENTED: 2, DROPPED: 3, DECODED: 4 });
 
 export const INPUT_BATCH_MAX = 64;
 export const ACK_BATCH_MAX = 64;
 
 const HEADER = 8;
 const BATCH_HEADER = 16;
+const PING_HEADER = 16;
+const PING_ESTIMATE_HEADER = 32;
 const INPUT_SIZE = 40;
 const ACK_SIZE = 24;
 const VIDEO_HEADER = 64;
@@ -245,11 +247,16 @@ export function encodeAcks(acks) {
 
 /**
  * @param {number} timeUs
+ * @param {{offsetNs: number, errorUs: number}} [estimate] of this page's clock: server − client
  * @returns {ArrayBuffer}
  */
-export function encodePing(timeUs) {
-  const view = start(Type.PING, BATCH_HEADER, 0);
+export function encodePing(timeUs, estimate) {
+  const view = start(Type.PING, estimate ? PING_ESTIMATE_HEADER : PING_HEADER, 0);
   writeU64(view, 8, timeUs);
+  if (estimate) {
+    view.setBigInt64(16, BigInt(Math.round(estimate.offsetNs)), true);
+    view.setUint32(24, Math.min(Math.ceil(estimate.errorUs), TWO32 - 1), true);
+  }
   return /** @type {ArrayBuffer} */ (view.buffer);
 }
 

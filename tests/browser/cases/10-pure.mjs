@@ -129,6 +129,10 @@ export default {
         0300000000000000 02 00000000000000 0900000000000000`),
     );
     assert.equal(hexOf(encodePing(77)), squeeze('22 00 1000 00000000 4d00000000000000'));
+    assert.equal(
+      hexOf(encodePing(77, { offsetNs: -2.4, errorUs: 850.2 })),
+      squeeze('22 00 2000 00000000 4d00000000000000 feffffffffffffff 53030000 00000000'),
+    );
     assert.throws(() => encodeInput([]), RangeError);
     assert.throws(() => encodeAcks(Array(65).fill({ frameId: 1, what: 1, timeUs: 1 })), RangeError);
   },
@@ -184,9 +188,34 @@ export default {
     assert.equal(Math.round(clock.offsetMs), 5000);
     assert.ok(Math.abs(clock.minRttMs - 2) < 1e-6);
     assert.ok(Math.abs(clock.toLocalMs(5250 * 1e6) - 250) < 1e-6);
+    assert.ok(Math.abs((clock.estimate(363)?.errorUs ?? 0) - 1116.0) < 0.5); // 160 ms of drift
     clock.add({ sentMs: 400, receivedNs: 1, repliedNs: 0, nowMs: 401 });
     clock.add({ sentMs: 400, receivedNs: NaN, repliedNs: 0, nowMs: 401 });
     assert.equal(Math.round(clock.offsetMs), 5000);
+  },
+  'clock: a drifting, asymmetric way stays within the bound it states': async () => {
+    let seed = 3;
+    const random = () => (seed = (Math.imul(seed, 1103515245) + 12345) >>> 0) / 2 ** 32;
+    for (const ppm of [-90, 90]) {
+      const clock = new Clock();
+      const server = (ms) => ms * (1 + ppm * 1e-6) + 70_000; // what its clock says
+      for (let t = 1000; t < 300_000; t += 2000) {
+        const there = 5 + random() * 10;
+        const back = 30 + there + random() * 10; // 30 ms longer than there
+        clock.add({
+          sentMs: t,
+          receivedNs: server(t + there) * 1e6,
+          repliedNs: server(t + there) * 1e6,
+          nowMs: t + there + back,
+        });
+        const now = t + 1900;
+        const { offsetNs = 0, errorUs = 0 } = clock.estimate(now) ?? {};
+        const wrongMs = Math.abs(offsetNs / 1e6 - (server(now) - now));
+        assert.ok(wrongMs <= errorUs / 1000, `${wrongMs} ms, said ${errorUs} us`);
+        assert.ok(errorUs < 32_000, String(errorUs));
+      }
+    }
+    assert.equal(new Clock().estimate(5), undefined);
   },
   'age: none while current, counts from the change, from the last beacon when silent': async () => {
     const clock = new Clock();

@@ -253,7 +253,8 @@ static void test_binary_rules(void **state)
     struct fw_client *c = open_control();
     fw_client_send(c, FW_CLIENT_BINARY, "\x7f\0\x08\0\x02\0\0\0xy", 10); // unknown: skipped
     fw_client_send_text(c, "{\"type\":\"of-tomorrow\"}");
-    fw_client_send(c, FW_CLIENT_BINARY, bytes, fw_wire_write_ping(bytes, 77));
+    fw_client_send(c, FW_CLIENT_BINARY, bytes,
+                   fw_wire_write_ping(bytes, &(struct fw_wire_ping){ .client_us = 77 }));
     struct fw_wire_pong pong;
     assert_true(next_of(c, FW_WIRE_PONG, 2000, &m));
     assert_int_equal(fw_wire_parse_pong(m.data, m.size, &pong), FW_OK);
@@ -266,7 +267,8 @@ static void test_binary_rules(void **state)
     struct fw_client_viewer v;
     const struct fw_client_params p = host_client(&host, "/s/s1/ws");
     assert_int_equal(fw_client_join(&v, &p, NULL, 640, 480), FW_OK);
-    fw_client_send(v.media, FW_CLIENT_BINARY, bytes, fw_wire_write_ping(bytes, 1));
+    fw_client_send(v.media, FW_CLIENT_BINARY, bytes,
+                   fw_wire_write_ping(bytes, &(struct fw_wire_ping){ .client_us = 1 }));
     assert_int_equal(wait_close(v.media, 2000, error, sizeof(error)), 4400);
     fw_client_leave(&v);
 }

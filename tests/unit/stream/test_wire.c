@@ -104,16 +104,18 @@ static void test_longer_header(void **state)
 {
     (void)state;
     uint8_t bytes[40] = { FW_WIRE_PING, 0, 40 };
-    uint64_t us = 0;
+    struct fw_wire_ping ping = { 0 };
     bytes[8] = 5;
-    assert_int_equal(fw_wire_parse_ping(bytes, sizeof(bytes), &us), FW_OK);
-    assert_int_equal(us, 5);
+    bytes[16] = 6;
+    bytes[24] = 7;
+    assert_int_equal(fw_wire_parse_ping(bytes, sizeof(bytes), &ping), FW_OK);
+    assert_true(ping.client_us == 5 && ping.estimate && ping.offset_ns == 6 && ping.error_us == 7);
     bytes[2] = 7; // shorter than the common header
     bytes[4] = 33;
-    assert_int_equal(fw_wire_parse_ping(bytes, sizeof(bytes), &us), FW_ERR_FORMAT);
+    assert_int_equal(fw_wire_parse_ping(bytes, sizeof(bytes), &ping), FW_ERR_FORMAT);
     memset(bytes + 4, 0xff, 4); // a length near 2^32 must not wrap around
     bytes[2] = 41;
-    assert_int_equal(fw_wire_parse_ping(bytes, sizeof(bytes), &us), FW_ERR_FORMAT);
+    assert_int_equal(fw_wire_parse_ping(bytes, sizeof(bytes), &ping), FW_ERR_FORMAT);
 }
 
 static void test_input(void **state)
@@ -211,11 +213,19 @@ static void test_small(void **state)
 {
     (void)state;
     uint8_t b[FW_WIRE_SMALL_MAX];
-    uint64_t us;
-    size_t size = fw_wire_write_ping(b, 123456789);
-    assert_int_equal(fw_wire_parse_ping(b, size, &us), FW_OK);
-    assert_int_equal(us, 123456789);
-    CHECK_LENGTHS(b, size, fw_wire_parse_ping(data, length, &us));
+    const struct fw_wire_ping bare = { .client_us = 123456789 };
+    const struct fw_wire_ping told = { 9, true, -5000000001, UINT32_MAX };
+    struct fw_wire_ping ping;
+    size_t size = fw_wire_write_ping(b, &bare);
+    assert_int_equal(size, 16); // as the first clients of this version sent it
+    assert_int_equal(fw_wire_parse_ping(b, size, &ping), FW_OK);
+    assert_true(ping.client_us == bare.client_us && !ping.estimate);
+    CHECK_LENGTHS(b, size, fw_wire_parse_ping(data, length, &ping));
+    size = fw_wire_write_ping(b, &told);
+    assert_int_equal(fw_wire_parse_ping(b, size, &ping), FW_OK);
+    assert_true(ping.client_us == 9 && ping.estimate && ping.offset_ns == told.offset_ns &&
+                ping.error_us == UINT32_MAX);
+    CHECK_LENGTHS(b, size, fw_wire_parse_ping(data, length, &ping));
 
     const struct fw_wire_beacon beacon = { true, false, 1234567890123, 42 };
     struct fw_wire_beacon beacon2;

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: MIT
+#include "stream/record.h"
+
+#include <assert.h>
+#include <stdlib.h>
+
+#include "base/clock.h"
+
+static_assert(sizeof(struct fw_frame_record) <= 208, "the size stated in the header");
+
+// A page's clock ticks in steps of up to a millisecond.
+static const int64_t grain_ns = FW_NS_PER_MS;
+static const int64_t late_ns = 60 * (int64_t)FW_NS_PER_S;
+
+struct fw_records {
+    struct fw_frame_record kept[FW_RECORDS_KEPT]; // number n at n % FW_RECORDS_KEPT
+    uint64_t count;                               // made so far
+    uint64_t newest_id;
+    struct {
+        uint64_t id;
+        int64_t rx_ns;
+    } inputs[FW_RECORDS_INPUTS]; // by id
+    uint64_t newest_input;       // that arrived
+    uint64_t shown_input;        // newest that was presented
+    struct fw_record_sums sums;
+};
+
+struct fw_records *fw_records_create(void)
+{
+    return calloc(1, sizeof(struct fw_records));
+}
+
+void fw_records_destroy(struct fw_records **records)
+{
+    free(*records);
+    *records = NULL;
+}
+
+// ---- one record
+
+int64_t fw_frame_record_start(const struct fw_frame_record *rec)
+{
+    return rec->shows_input ? rec->at[FW_POINT_INPUT] : rec->at[FW_POINT_BEGUN];
+}
+
+int64_t fw_frame_record_total(const struct fw_frame_record *rec)
+{
+    const int64_t start = fw_frame_record_start(rec), end = rec->at[FW_POINT_PRESENTED];
+    return start && end >= start && rec->outcome == FW_OUTCOME_PRESENTED ? end - start : -1;
+}
+
+static int64_t known_stage(const struct fw_frame_record *rec, enum fw_stage stage)
+{
+    const int64_t from = rec->at[stage], to = rec->at[stage + 1];
+    if (!from || !to || (!rec->shows_input && stage < (enum fw_stage)FW_POINT_BEGUN))
+        return -1;
+    return to - from;
+}
+
+int64_t fw_frame_record_stage(const struct fw_frame_record *rec, enum fw_stage stage)
+{
+    if (stage != FW_STAGE_REST)
+        return known_stage(rec, stage);
+    int64_t rest = fw_frame_record_total(rec);
+    if (rest < 0)
+        return -1;
+    for (int i = 0; i < FW_STAGE_REST; i++) {
+        const int64_t ns = known_stage(rec, (enum fw_stage)i);
+        rest -= ns > 0 ? ns : 0;
+    }
+    return rest;
+}
+
+// Stamps never fall. What contradicts the others by no more than `slack_ns` is moved, else false.
+static bool place(struct fw_frame_record *rec, enum fw_point point, int64_t ns, int64_t slack_ns,
+                  int64_t now_ns)
+{
+    int64_t low = 0, high = now_ns;
+    for (int i = 0; i < (int)point; i++)
+        low = rec->at[i] > low ? rec->at[i] : low;
+    for (int i = FW_POINT_COUNT - 1; i > (int)point; i--)
+        high = rec->at[i] ? rec->at[i] : high;
+    if (ns <= 0 || rec->at[point] || ns < low - slack_ns || ns > high + slack_ns || high < low)
+        return false;
+    rec->at[point] = ns < low ? low : ns > high ? high : ns;
+    return true;
+}
+
+// ---- the ring
+
+static struct fw_frame_record *number(struct fw_records *r, uint64_t n)
+{
+    return &r->kept[n % FW_RECORDS_KEPT];
+}
+
+// Among those that may still be under way, newest first: it is nearly always one of the newest.
+static struct fw_frame_record *find(struct fw_records *r, uint32_t viewer, uint64_t frame_id)
+{
+    for (uint64_t back = 1; back <= FW_RECORDS_OPEN && back <= r->count; back++) {
+        struct fw_frame_record *rec = number(r, r->count - back);
+        if (rec->frame_id == frame_id)
+            return viewer && rec->viewer == viewer ? rec : NULL;
+        if (rec->frame_id < frame_id)
+            return NULL;
+    }
+    return NULL;
+}
+
+static void sum_inputs(struct fw_records *r, const struct fw_frame_record *rec)
+{
+    const uint64_t newest = rec->input_id;
+    uint64_t id = r->shown_input + 1;
+    if (newest > FW_RECORDS_INPUTS && id < newest - FW_RECORDS_INPUTS + 1)
+        id = newest - FW_RECORDS_INPUTS + 1;
+    for (; id <= newest; id++) {
+        const int64_t rx = r->inputs[id % FW_RECORDS_INPUTS].id == id
+                               ? r->inputs[id % FW_RECORDS_INPUTS].rx_ns
+                               : 0;
+        if (rx && rec->at[FW_POINT_PRESENTED] >= rx)
+            fw_histogram_add(&r->sums.input_to_presented, rec->at[FW_POINT_PRESENTED] - rx);
+    }
+}
+
+static void finish(struct fw_records *r, struct fw_frame_record *rec, enum fw_outcome outcome,
+                   enum fw_reason reason)
+{
+    rec->outcome = (uint8_t)outcome;
+    rec->reason = (uint8_t)reason;
+    // A frame before it may have carried the input too, and was not shown.
+    rec->shows_input = rec->at[FW_POINT_INPUT] && rec->input_id > r->shown_input;
+    for (int i = 0; i < FW_STAGE_COUNT; i++) {
+        const int64_t ns = fw_frame_record_stage(rec, (enum fw_stage)i);
+        if (ns >= 0)
+            fw_histogram_add(&r->sums.stage[i], ns);
+    }
+    r->sums.outcome[outcome]++;
+    r->sums.reason[reason]++;
+    if (outcome != FW_OUTCOME_PRESENTED)
+        return;
+    const int64_t total = fw_frame_record_total(rec);
+    if (total >= 0)
+        fw_histogram_add(&r->sums.total, total);
+    if (rec->input_id > r->shown_input) {
+        sum_inputs(r, rec);
+        r->shown_input = rec->input_id;
+    }
+}
+
+static struct fw_frame_record *add(struct fw_records *r, uint64_t frame_id, int64_t now_ns)
+{
+    if (r->count >= FW_RECORDS_OPEN) {
+        struct fw_frame_record *old = number(r, r->count - FW_RECORDS_OPEN);
+        if (old->outcome == FW_OUTCOME_OPEN)
+            finish(r, old, FW_OUTCOME_UNCONFIRMED, FW_REASON_NO_WORD);
+    }
+    struct fw_frame_record *rec = number(r, r->count++);
+    *rec = (struct fw_frame_record){ .frame_id = frame_id, .seen_ns = now_ns };
+    r->newest_id = frame_id;
+    r->sums.frames++;
+    return rec;
+}
+
+// Ids between the newest and this one: the worker says why there is no packet, else it is unknown.
+static void add_skipped(struct fw_records *r, const struct fw_packet *packet, int64_t now_ns)
+{
+    uint64_t gap = packet->frame_id - r->newest_id - 1;
+    if (gap > FW_PACKET_SKIPPED)
+        gap = FW_PACKET_SKIPPED;
+    for (; gap > 0; gap--) {
+        const uint8_t said = packet->skipped[gap - 1];
+        const enum fw_reason reason =
+            said && said <= FW_REASON_RING_FULL ? (enum fw_reason)said : FW_REASON_UNKNOWN;
+        finish(r, add(r, packet->frame_id - gap, now_ns), FW_OUTCOME_SKIPPED, reason);
+    }
+}
+
+// ---- feeding
+
+void fw_records_input(struct fw_records *r, uint64_t newest_id, unsigned count, int64_t rx_ns)
+{
+    r->newest_input = newest_id > r->newest_input ? newest_id : r->newest_input;
+    for (uint64_t id = newest_id; id && count; id--, count--) {
+        r->inputs[id % FW_RECORDS_INPUTS].id = id;
+        r->inputs[id % FW_RECORDS_INPUTS].rx_ns = rx_ns;
+    }
+}
+
+// The front's own time of the input's arrival is taken before the worker's word.
+static void take_points(const struct fw_records *r, struct fw_frame_record *rec,
+                        const struct fw_packet *packet, int64_t now_ns)
+{
+    int64_t at[FW_POINT_COUNT];
+    fw_frame_times_points(&packet->times, at);
+    // An input that never came is the worker's invention.
+    rec->input_id = packet->input_id <= r->newest_input ? packet->input_id : 0;
+    const uint64_t slot = rec->input_id % FW_RECORDS_INPUTS;
+    if (!rec->input_id)
+        at[FW_POINT_INPUT] = at[FW_POINT_DELIVERED] = 0;
+    else if (r->inputs[slot].id == rec->input_id)
+        at[FW_POINT_INPUT] = r->inputs[slot].rx_ns;
+    for (int i = 0; i < FW_POINT_COUNT; i++)
+        place(rec, (enum fw_point)i, at[i], 0, now_ns);
+}
+
+static uint8_t to_u8(unsigned value)
+{
+    return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
+}
+
+void fw_records_publish(struct fw_records *r, const struct fw_packet *packet,
+                        const struct fw_record_viewer *viewer, int64_t now_ns)
+{
+    if (packet->frame_id <= r->newest_id)
+        return;
+    if (r->count)
+        add_skipped(r, packet, now_ns);
+    struct fw_frame_record *rec = add(r, packet->frame_id, now_ns);
+    take_points(r, rec, packet, now_ns);
+    rec->change_ns = packet->times.change_ns;
+    rec->bytes = (uint32_t)packet->size;
+    for (int i = 0; i < FW_PASS_COUNT; i++)
+        rec->pass_us[i] = packet->times.pass_us[i];
+    rec->viewer = viewer->serial;
+    rec->rtt_us = viewer->rtt_us;
+    rec->window = to_u8(viewer->window);
+    rec->queue = to_u8(viewer->queue);
+    rec->width = (uint16_t)packet->width;
+    rec->height = (uint16_t)packet->height;
+    rec->key = packet->key;
+    rec->animating = packet->animating;
+    // session/encode_stage.c gives a picture that is encoded again no time for drawing.
+    rec->again = rec->at[FW_POINT_BEGUN] && rec->at[FW_POINT_CONVERTED] == rec->at[FW_POINT_BEGUN];
+    rec->shows_input = rec->at[FW_POINT_INPUT] && rec->input_id > r->shown_input;
+    r->sums.keys += packet->key;
+    r->sums.bytes += packet->size;
+    if (!viewer->serial)
+        finish(r, rec, FW_OUTCOME_SKIPPED, FW_REASON_NOBODY);
+}
+
+void fw_records_sent(struct fw_records *r, uint32_t viewer, uint64_t frame_id, enum fw_point point,
+                     int64_t ns)
+{
+    struct fw_frame_record *rec = find(r, viewer, frame_id);
+    // That the kernel has taken all may be noticed later than the client's answer.
+    if (rec && (point == FW_POINT_HANDED || point == FW_POINT_ACCEPTED))
+        place(rec, point, ns, late_ns, ns);
+}
+
+void fw_records_drop(struct fw_records *r, uint32_t viewer, uint64_t frame_id,
+                     enum fw_reason reason)
+{
+    struct fw_frame_record *rec = find(r, viewer, frame_id);
+    if (rec && rec->outcome == FW_OUTCOME_OPEN)
+        finish(r, rec, FW_OUTCOME_DROPPED, reason);
+}
+
+void fw_records_left(struct fw_records *r, uint32_t viewer)
+{
+    for (uint64_t back = 1; back <= FW_RECORDS_OPEN && back <= r->count; back++) {
+        struct fw_frame_record *rec = number(r, r->count - back);
+        if (rec->viewer == viewer && rec->outcome == FW_OUTCOME_OPEN)
+            finish(r, rec, FW_OUTCOME_DROPPED, FW_REASON_GONE);
+    }
+}
+
+void fw_records_ack(struct fw_records *r, uint32_t viewer, const struct fw_record_ack *ack,
+                    int64_t now_ns)
+{
+    struct fw_frame_record *rec = find(r, viewer, ack->frame_id);
+    // Nobody can have got what was not handed out.
+    if (!rec || !rec->at[FW_POINT_HANDED])
+        return;
+    if (ack->dropped) {
+        if (rec->outcome == FW_OUTCOME_OPEN)
+            finish(r, rec, FW_OUTCOME_DROPPED, FW_REASON_CLIENT);
+        return;
+    }
+    if (ack->point < FW_POINT_RECEIVED || ack->point > FW_POINT_PRESENTED)
+        return;
+    const int64_t slack = ack->error_us * (int64_t)FW_NS_PER_US + grain_ns;
+    if (place(rec, ack->point, ack->ns, slack, now_ns)) {
+        rec->clock = (uint8_t)ack->clock;
+        rec->clock_error_us = ack->error_us;
+    }
+    if (ack->point == FW_POINT_PRESENTED && rec->outcome == FW_OUTCOME_OPEN)
+        finish(r, rec, FW_OUTCOME_PRESENTED, FW_REASON_NONE);
+}
+
+// ---- reading
+
+unsigned fw_records_count(const struct fw_records *r)
+{
+    return r->count < FW_RECORDS_KEPT ? (unsigned)r->count : FW_RECORDS_KEPT;
+}
+
+const struct fw_frame_record *fw_records_at(const struct fw_records *r, unsigned index)
+{
+    return &r->kept[(r->count - fw_records_count(r) + index) % FW_RECORDS_KEPT];
+}
+
+const struct fw_record_sums *fw_records_sums(const struct fw_records *r)
+{
+    return &r->sums;
+}
