@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "session/api_sources.h"
+#include "session/api_trace.h"
 
 #include "openapi_yaml.h"
 
@@ -273,6 +274,22 @@ static void one_session(struct fw_api *api, const struct fw_http_request *req,
     }
 }
 
+static void trace(struct fw_api *api, const struct fw_http_request *req, const struct caller *c,
+                  const char *id, int64_t now_ns, struct fw_http_response *res)
+{
+    struct fw_session_view v;
+    char message[128];
+    if (!api->p.ops->get(api->p.user, id, &v) || !may_see(c, &v)) {
+        answer_no_session(res);
+        return;
+    }
+    const enum fw_err err = fw_api_trace(&v, req->query, now_ns, res, message, sizeof(message));
+    if (err == FW_ERR_INVALID)
+        answer_error(res, 400, "invalid_argument", message);
+    else if (err)
+        answer_error(res, 500, "internal", "out of memory");
+}
+
 // The code is the credential here. Unknown session, used code, late code: all look alike.
 static void exchange(struct fw_api *api, const struct fw_http_request *req, const char *id,
                      int64_t now_ns, struct fw_http_response *res)
@@ -326,7 +343,7 @@ static bool allowed(const struct fw_http_request *req, unsigned methods,
     return false;
 }
 
-// "{id}" or "{id}/exchange" below /api/v1/sessions/.
+// "{id}", "{id}/trace" or "{id}/exchange" below /api/v1/sessions/.
 static void below_sessions(struct fw_api *api, const struct fw_http_request *req,
                            const struct caller *c, const char *rest, int64_t now_ns,
                            struct fw_http_response *res)
@@ -340,6 +357,9 @@ static void below_sessions(struct fw_api *api, const struct fw_http_request *req
             exchange(api, req, id, now_ns, res);
     } else if (!is_known(api, c)) {
         answer_unauthorized(res);
+    } else if (slash && strcmp(slash, "/trace") == 0) {
+        if (allowed(req, GET, res))
+            trace(api, req, c, id, now_ns, res);
     } else if (slash) {
         answer_error(res, 404, "not_found", "there is nothing at this address");
     } else if (allowed(req, GET | DELETE, res)) {

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "session/models.h"
 #include "session/token.h"
+#include "stream/record.h"
 #include "stream/server.h"
 
 enum { FW_API_ARGS_MAX = 16, FW_SESSION_ID_SIZE = 48 };
@@ -42,6 +43,7 @@ struct fw_session_view {
     int pid;        // 0 = none now
     time_t created; // wall clock
     struct fw_access *access;
+    const struct fw_records *records; // of its frames
 };
 
 // How the node is, for /readyz and /sources.

@@ -383,7 +383,8 @@ static void view_of(struct session *s, struct fw_session_view *v)
                                    .rtt_ns = stats.rtt_ns,
                                    .pid = s->child ? (int)s->child->pid : 0,
                                    .created = s->created,
-                                   .access = &s->access };
+                                   .access = &s->access,
+                                   .records = fw_channel_records(s->channel) };
 }
 
 static bool api_get(void *user, const char *id, struct fw_session_view *view)

@@ -89,7 +89,7 @@ static const char *reason_code(int status)
 struct answer {
     int status;
     const char *content_type;
-    const char *etag, *last_modified, *allow, *location;
+    const char *etag, *last_modified, *allow, *location, *disposition;
     int retry_after_s;
     size_t length;
     bool hang_up;
@@ -115,6 +115,7 @@ static int send_head(struct lws *wsi, const struct answer *a)
         add(wsi, "etag:", a->etag, &p, end) ||
         add(wsi, "last-modified:", a->last_modified, &p, end) ||
         add(wsi, "allow:", a->allow, &p, end) || add(wsi, "location:", a->location, &p, end) ||
+        add(wsi, "content-disposition:", a->disposition, &p, end) ||
         add(wsi, "retry-after:", a->retry_after_s > 0 ? retry : NULL, &p, end) ||
         add(wsi, "connection:", a->hang_up ? "close" : NULL, &p, end))
         return -1;
@@ -243,6 +244,7 @@ static int answer_handler(struct lws *wsi, struct fw_txn *txn)
         .body_size = txn->body_size,
     };
     struct fw_http_response res = { 0 };
+    char disposition[sizeof(res.save_as) + 32];
     server->handler.http(server->handler.user, &req, &res);
     int ret = 0;
     if (!res.status) {
@@ -260,12 +262,14 @@ static int answer_handler(struct lws *wsi, struct fw_txn *txn)
             memcpy(txn->out + LWS_PRE, res.body, res.body_size);
             txn->out_size = res.body_size;
         }
+        snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"", res.save_as);
         ret = answer(wsi, txn,
                      &(struct answer){
                          .status = res.status,
                          .content_type = res.content_type ? res.content_type : "application/json",
                          .allow = res.allow,
                          .location = res.location[0] ? res.location : NULL,
+                         .disposition = res.save_as[0] ? disposition : NULL,
                          .retry_after_s = res.retry_after_s,
                      });
     }

@@ -41,6 +41,7 @@ struct fw_http_response {
     int retry_after_s;  // 0 = no header
     const char *allow;  // static string, for 405; NULL = no header
     char location[160]; // for 201; "" = no header
+    char save_as[96];   // file name for Content-Disposition, plain characters; "" = no header
     const char *file;   // instead of body: a name below the static root, e.g. "session.html"
 };
 

@@ -8,6 +8,15 @@ import { createServer } from 'node:net';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
+import { Clock } from '../../stream/web/lib/clock.js';
+import {
+  Ack,
+  Type,
+  decode,
+  encodeAcks,
+  encodeInput,
+  encodePing,
+} from '../../stream/web/lib/wire.js';
 
 // Tests in other folders use this file, so `ws` is looked up from here.
 const WebSocket = createRequire(import.meta.url)('ws');
@@ -131,10 +140,14 @@ const ACKS = 0x21;
 const BEACON = 0x30;
 const RECEIVED = 1;
 
+const nowUs = () => Math.round(performance.now() * 1000);
+const DECODE_MS = 3;
+
 /** A viewer that acknowledges what it gets. Fields count; `states` lists session states seen. */
 export class Viewer {
   /** @param {{url: string, token?: string, width?: number, height?: number,
-   *      options?: object}} params `url`: ws(s)://host/s/{id}/ws */
+   *      options?: object, presents?: boolean}} params `url`: ws(s)://host/s/{id}/ws;
+   *      `presents`: says that pictures are decoded 3 ms later and presented, and how the clocks stand */
   constructor(params) {
     Object.assign(this, {
       params,
@@ -153,6 +166,8 @@ export class Viewer {
       error: null,
       closed: false,
       welcome: null,
+      clock: new Clock(),
+      inputs: 0,
     });
     this.control = this.#open();
     this.control.on('open', () => {
@@ -193,17 +208,22 @@ export class Viewer {
     if (binary) {
       this.beacons += data[0] === BEACON ? 1 : 0;
       if (data[0] === BEACON && this.control.readyState === WebSocket.OPEN) {
-        const ping = Buffer.alloc(16);
-        ping[0] = 0x22;
-        ping.writeUInt16LE(16, 2);
-        ping.writeBigUInt64LE(BigInt(Math.round(performance.now() * 1000)), 8);
-        this.control.send(ping);
+        this.#ping();
+      } else if (data[0] === Type.PONG) {
+        const pong = decode(data.buffer.slice(data.byteOffset, data.byteOffset + data.length));
+        this.clock.add({
+          sentMs: pong.clientUs / 1000,
+          receivedNs: pong.receivedNs,
+          repliedNs: pong.sentNs,
+          nowMs: performance.now(),
+        });
       }
       return;
     }
     const message = JSON.parse(data.toString());
     if (message.type === 'welcome') {
       this.welcome = message;
+      this.#ping();
       this.states.push({ state: message.session?.state ?? '', code: '', message: '' });
       this.media = this.#open();
       this.media.on('open', () => {
@@ -223,6 +243,26 @@ export class Viewer {
     } else if (message.type === 'error') {
       this.error = message.error;
     }
+  }
+
+  #ping() {
+    const estimate = this.params.presents ? this.clock.estimate(performance.now()) : undefined;
+    this.control.send(encodePing(nowUs(), estimate));
+  }
+
+  /** Moves the mouse to a place of its own. */
+  move() {
+    const x = 100 + ((this.inputs * 7) % 400);
+    const event = { kind: 1, state: 0, mods: 0, code: 0, x, y: 100, dx: 1, dy: 0 };
+    this.control.send(encodeInput([{ ...event, seq: ++this.inputs, timeUs: nowUs() }]));
+  }
+
+  #present(frameId) {
+    const decoded = { frameId, what: Ack.DECODED, timeUs: nowUs() };
+    setImmediate(() => {
+      if (this.control.readyState === WebSocket.OPEN)
+        this.control.send(encodeAcks([decoded, { frameId, what: Ack.PRESENTED, timeUs: nowUs() }]));
+    });
   }
 
   #onVideo(data) {
@@ -256,6 +296,10 @@ export class Viewer {
     ack.writeBigUInt64LE(BigInt(Math.round(now * 1000)), 32);
     if (this.control.readyState === WebSocket.OPEN) {
       this.control.send(ack);
+    }
+    if (this.params.presents) {
+      const id = Number(this.lastFrameId);
+      setTimeout(() => this.#present(id), DECODE_MS);
     }
   }
 

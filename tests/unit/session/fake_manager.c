@@ -21,7 +21,8 @@ static void fake_view(struct fake *f, int i, struct fw_session_view *v)
                                    .fps = f->session[i].request.fps,
                                    .pid = 42,
                                    .created = 86400,
-                                   .access = &f->session[i].access };
+                                   .access = &f->session[i].access,
+                                   .records = f->records };
 }
 
 static enum fw_err fake_create(void *user, const struct fw_session_request *r, const char **id)

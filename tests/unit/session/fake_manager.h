@@ -15,6 +15,7 @@ struct fake {
     } session[FAKE_ROOM];
     unsigned made;
     bool draining;
+    struct fw_records *records; // of all sessions; NULL = they have none
 };
 
 extern const struct fw_api_ops fake_ops;

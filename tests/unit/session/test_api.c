@@ -11,152 +11,8 @@
 
 #include <cmocka.h>
 
-#include <jansson.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "base/clock.h"
-#include "session/api.h"
-#include "tests/unit/session/fake_manager.h"
-
-#define ALICE "alice-alice-alice"
-#define BOB   "bob-bob-bob-bob-bob"
-
-// ---- fixture
-
-static struct fake fake;
-static struct fw_tokens *tokens;
-static struct fw_models *models;
-static struct fw_api *api;
-static char dir[64];
-static struct fw_http_response res;
-static json_t *answer;
-static int64_t now;
-
-static void start(bool with_tokens)
-{
-    char path[128], message[256];
-    snprintf(dir, sizeof(dir), "/tmp/fw-api-XXXXXX");
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof(path), "%s/Duck.glb", dir);
-    FILE *f = fopen(path, "w");
-    fputs("duck", f);
-    fclose(f);
-    assert_int_equal(fw_models_create(&models, dir, message, sizeof(message)), FW_OK);
-    snprintf(path, sizeof(path), "%s/tokens", dir);
-    f = fopen(path, "w");
-    fputs("alice:" ALICE "\nbob:" BOB "\n", f);
-    fclose(f);
-    chmod(path, 0600);
-    assert_int_equal(
-        fw_tokens_load(&tokens, with_tokens ? path : NULL, NULL, message, sizeof(message)), FW_OK);
-    fake = (struct fake){ 0 };
-    now = 0;
-    assert_int_equal(fw_api_create(&api, &(struct fw_api_params){ .ops = &fake_ops,
-                                                                  .user = &fake,
-                                                                  .tokens = tokens,
-                                                                  .models = models }),
-                     FW_OK);
-}
-
-static int setup_open(void **state)
-{
-    (void)state;
-    start(false);
-    return 0;
-}
-
-static int setup_tokens(void **state)
-{
-    (void)state;
-    start(true);
-    return 0;
-}
-
-static void forget(void)
-{
-    json_decref(answer);
-    answer = NULL;
-    free(res.body);
-    res = (struct fw_http_response){ 0 };
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    char path[128];
-    forget();
-    fw_api_destroy(&api);
-    fw_models_destroy(&models);
-    fw_tokens_destroy(&tokens);
-    snprintf(path, sizeof(path), "%s/Duck.glb", dir);
-    unlink(path);
-    snprintf(path, sizeof(path), "%s/tokens", dir);
-    unlink(path);
-    return rmdir(dir);
-}
-
-static int ask_as(const char *bearer, const char *type, const char *method, const char *path,
-                  const char *body)
-{
-    forget();
-    const struct fw_http_request req = { .method = method,
-                                         .path = path,
-                                         .query = "",
-                                         .bearer = bearer,
-                                         .content_type = type,
-                                         .body = body,
-                                         .body_size = strlen(body) };
-    fw_api_http(api, &req, now, &res);
-    if (res.body)
-        answer = json_loadb(res.body, res.body_size, 0, NULL);
-    return res.status;
-}
-
-static int ask(const char *bearer, const char *method, const char *path, const char *body)
-{
-    return ask_as(bearer, strcmp(method, "POST") == 0 ? "application/json" : "", method, path,
-                  body);
-}
-
-static const char *error_code(void)
-{
-    const char *code = json_string_value(json_object_get(json_object_get(answer, "error"), "code"));
-    return code ? code : "";
-}
-
-static const char *error_message(void)
-{
-    const char *m = json_string_value(json_object_get(json_object_get(answer, "error"), "message"));
-    return m ? m : "";
-}
-
-static const char *text_of(const char *key)
-{
-    const char *text = json_string_value(json_object_get(answer, key));
-    return text ? text : "";
-}
-
-struct made {
-    char id[64], page[160], ws[96], token[80], code[64];
-};
-
-static struct made make(const char *bearer)
-{
-    struct made m = { 0 };
-    assert_int_equal(ask(bearer, "POST", "/api/v1/sessions", "{\"source\":\"testcard\"}"), 201);
-    assert_int_equal(strncmp(res.location, "/api/v1/sessions/id", 19), 0);
-    snprintf(m.id, sizeof(m.id), "%s", text_of("id"));
-    snprintf(m.page, sizeof(m.page), "%s", text_of("page"));
-    snprintf(m.ws, sizeof(m.ws), "%s", text_of("ws"));
-    snprintf(m.token, sizeof(m.token), "%s", text_of("token"));
-    const char *hash = strchr(m.page, '#');
-    assert_non_null(hash);
-    snprintf(m.code, sizeof(m.code), "%s", hash + 1);
-    return m;
-}
-
-// ---- tests
+#include "tests/unit/session/api_rig.h"
 
 static void test_create_and_watch(void **state)
 {
@@ -229,7 +85,7 @@ static void test_model(void **state)
     assert_int_equal(r->height, 2160);
     assert_int_equal(r->fps, 240);
     assert_int_equal(ask("", "GET", "/api/v1/sessions/id0", ""), 200);
-    assert_null(strstr(res.body, dir)); // where the folder lies is nobody's business
+    assert_null(strstr(res.body, models_dir)); // where the folder lies is nobody's business
 }
 
 static void test_bad_requests(void **state)
@@ -517,9 +373,6 @@ static void test_admit_open(void **state)
     assert_int_equal(fw_api_admit(api, a.id, "stale", &message), FW_OK);
     assert_int_equal(fw_api_admit(api, "id99", "", &message), FW_ERR_NOT_FOUND);
 }
-
-#define OPEN(f)   cmocka_unit_test_setup_teardown(f, setup_open, teardown)
-#define TOKENS(f) cmocka_unit_test_setup_teardown(f, setup_tokens, teardown)
 
 int main(void)
 {

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: MIT
+// The records of a session as a file: CSV, JSON, or trace events that ui.perfetto.dev opens. Pure.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "stream/record.h"
+
+enum fw_export_format { FW_EXPORT_CSV, FW_EXPORT_JSON, FW_EXPORT_PERFETTO };
+
+struct fw_export_params {
+    enum fw_export_format format;
+    int64_t now_ns, last_ns;                     // frames seen from now − last on
+    int64_t wall_ms;                             // the wall clock at `now_ns`, ms since 1970
+    const char *session, *title, *gpu, *encoder; // what is no UTF-8 in them becomes '?'
+};
+
+// On FW_OK the caller frees `*text`: `*size` bytes and a NUL, at most some 8 MiB (FW_RECORDS_KEPT
+// frames). FW_ERR_NOMEM.
+enum fw_err fw_export(const struct fw_records *records, const struct fw_export_params *params,
+                      char **text, size_t *size);

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: MIT
+// Trace events (JSON): a track for each stage, a slice for each frame on it, and for each input
+// that a frame was the first to show an arrow from its arrival by way of the encoder to the screen.
+// Where frames overlap in a stage (several on the network) it has more than one track, as slices of
+// one track must not.
+#include <stdio.h>
+
+#include "base/clock.h"
+#include "stream/export_impl.h"
+
+enum { LANES = 16, TRACK_LOST = 1000 };
+
+struct tracks {
+    int64_t end[FW_STAGE_REST][LANES]; // of the last slice; 0 = the lane is not in use
+};
+
+static unsigned track_of(int stage, int lane)
+{
+    return (unsigned)(stage * LANES + lane + 1);
+}
+
+// One more event: what all of them have. The caller closes it.
+static void begin(struct fw_text *t, const char *phase, unsigned track)
+{
+    fw_text_add(t, ",\n{\"ph\":\"");
+    fw_text_add(t, phase);
+    fw_text_add(t, "\",\"pid\":1,\"tid\":");
+    fw_text_u64(t, track);
+}
+
+static void at(struct fw_text *t, int64_t ns)
+{
+    fw_text_add(t, ",\"ts\":");
+    fw_text_time(t, ns, FW_NS_PER_US);
+}
+
+static int free_lane(const struct tracks *tracks, int stage, int64_t from)
+{
+    int lane = 0;
+    while (lane < LANES - 1 && tracks->end[stage][lane] > from)
+        lane++;
+    return lane;
+}
+
+static void add_slice(struct fw_text *t, int stage, unsigned track,
+                      const struct fw_frame_record *rec)
+{
+    const int64_t from = rec->at[stage], to = rec->at[stage + 1];
+    begin(t, "X", track);
+    at(t, from);
+    fw_text_add(t, ",\"dur\":");
+    fw_text_time(t, to - from, FW_NS_PER_US);
+    fw_text_add(t, ",\"name\":\"");
+    fw_text_add(t, fw_stages[stage].name);
+    fw_text_add(t, "\",\"args\":{\"frame\":");
+    fw_text_u64(t, rec->frame_id);
+    if (stage == FW_STAGE_ENCODE) {
+        fw_text_add(t, ",\"bytes\":");
+        fw_text_u64(t, rec->bytes);
+        fw_text_add(t, rec->key ? ",\"key\":true" : ",\"key\":false");
+    } else if (stage == FW_STAGE_DELIVER) {
+        fw_text_add(t, ",\"input\":");
+        fw_text_u64(t, rec->input_id);
+    }
+    fw_text_add(t, "}}");
+}
+
+static void add_flow(struct fw_text *t, const char *phase, unsigned track, int64_t ns, uint64_t id)
+{
+    begin(t, phase, track);
+    at(t, ns);
+    fw_text_add(t, ",\"cat\":\"input\",\"name\":\"input\",\"id\":");
+    fw_text_u64(t, id);
+    fw_text_add(t, *phase == 'f' ? ",\"bp\":\"e\"}" : "}");
+}
+
+static void add_frame(struct fw_text *t, struct tracks *tracks, const struct fw_frame_record *rec)
+{
+    unsigned track[FW_STAGE_REST] = { 0 };
+    for (int stage = 0; stage < FW_STAGE_REST; stage++) {
+        if (fw_frame_record_stage(rec, (enum fw_stage)stage) < 0)
+            continue;
+        const int lane = free_lane(tracks, stage, rec->at[stage]);
+        tracks->end[stage][lane] = rec->at[stage + 1];
+        track[stage] = track_of(stage, lane);
+        add_slice(t, stage, track[stage], rec);
+    }
+    if (!rec->shows_input || !track[FW_STAGE_DELIVER] || !track[FW_STAGE_PRESENT] ||
+        rec->outcome != FW_OUTCOME_PRESENTED)
+        return;
+    add_flow(t, "s", track[FW_STAGE_DELIVER], rec->at[FW_STAGE_DELIVER], rec->frame_id);
+    if (track[FW_STAGE_ENCODE])
+        add_flow(t, "t", track[FW_STAGE_ENCODE], rec->at[FW_STAGE_ENCODE], rec->frame_id);
+    add_flow(t, "f", track[FW_STAGE_PRESENT], rec->at[FW_STAGE_PRESENT], rec->frame_id);
+}
+
+static void add_lost(struct fw_text *t, const struct fw_frame_record *rec)
+{
+    begin(t, "i", TRACK_LOST);
+    at(t, rec->seen_ns);
+    fw_text_add(t, ",\"s\":\"t\",\"name\":");
+    fw_text_json(t, fw_reason_names[rec->reason]);
+    fw_text_add(t, ",\"args\":{\"frame\":");
+    fw_text_u64(t, rec->frame_id);
+    fw_text_add(t, ",\"outcome\":");
+    fw_text_json(t, fw_outcome_names[rec->outcome]);
+    fw_text_add(t, "}}");
+}
+
+static void name_track(struct fw_text *t, unsigned track, const char *name)
+{
+    begin(t, "M", track);
+    fw_text_add(t, ",\"name\":\"thread_name\",\"args\":{\"name\":");
+    fw_text_json(t, name);
+    fw_text_add(t, "}}");
+    begin(t, "M", track);
+    fw_text_add(t, ",\"name\":\"thread_sort_index\",\"args\":{\"sort_index\":");
+    fw_text_u64(t, track);
+    fw_text_add(t, "}}");
+}
+
+static void name_tracks(struct fw_text *t, const struct tracks *tracks)
+{
+    for (int stage = 0; stage < FW_STAGE_REST; stage++) {
+        for (int lane = 0; lane < LANES; lane++) {
+            char name[48];
+            // Empty stages are named too: that nothing is known of one is to be seen.
+            if (lane && !tracks->end[stage][lane])
+                break;
+            snprintf(name, sizeof(name), "%s (%d)", fw_stages[stage].name, lane + 1);
+            name_track(t, track_of(stage, lane), lane ? name : fw_stages[stage].name);
+        }
+    }
+    name_track(t, TRACK_LOST, "not shown");
+}
+
+void fw_export_perfetto(struct fw_text *t, const struct fw_records *r,
+                        const struct fw_export_params *p)
+{
+    struct tracks tracks = { 0 };
+    char name[64];
+    snprintf(name, sizeof(name), "session %.40s", p->session);
+    fw_text_add(t, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"title\":");
+    fw_text_json(t, p->title);
+    fw_text_add(t, ",\"gpu\":");
+    fw_text_json(t, p->gpu);
+    fw_text_add(t, ",\"encoder\":");
+    fw_text_json(t, p->encoder);
+    fw_text_add(t, "},\"traceEvents\":[\n"
+                   "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":");
+    fw_text_json(t, name);
+    fw_text_add(t, "}}");
+    for (unsigned i = fw_export_first(r, p); i < fw_records_count(r); i++) {
+        const struct fw_frame_record *rec = fw_records_at(r, i);
+        add_frame(t, &tracks, rec);
+        if (rec->reason)
+            add_lost(t, rec);
+    }
+    name_tracks(t, &tracks);
+    fw_text_add(t, "\n]}\n");
+}

@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: MIT
+// CSV and JSON: the same columns. What is not known is an empty cell, or null.
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "stream/export_impl.h"
+
+static const char *const before[] = {
+    "frame_id",    "outcome",  "reason",    "key",       "animating",
+    "again",       "width_px", "height_px", "bytes",     "input_id",
+    "shows_input", "start_ns", "input_ns",  "change_ns", "begun_ns",
+};
+static const char *const after[] = {
+    "total_us",      "input_to_presented_us", "gpu_source_us",
+    "gpu_merge_us",  "gpu_convert_us",        "rtt_us",
+    "window_frames", "unconfirmed_frames",    "viewer",
+    "clock",         "clock_error_us",
+};
+static const char *const clock_names[] = {
+    [FW_PEER_CLOCK_NONE] = "none",
+    [FW_PEER_CLOCK_FLOOR] = "floor",
+    [FW_PEER_CLOCK_ESTIMATE] = "estimate",
+};
+
+enum {
+    BEFORE = sizeof(before) / sizeof(before[0]),
+    AFTER = sizeof(after) / sizeof(after[0]),
+    COLUMNS = BEFORE + FW_STAGE_COUNT + AFTER,
+    NAME_MAX_BYTES = 32,
+};
+
+struct row {
+    struct fw_text *text;
+    bool json;
+    unsigned column; // the next one
+    char names[COLUMNS][NAME_MAX_BYTES];
+};
+
+static void name_columns(struct row *row)
+{
+    unsigned at = 0;
+    for (int i = 0; i < BEFORE; i++)
+        snprintf(row->names[at++], NAME_MAX_BYTES, "%s", before[i]);
+    for (int i = 0; i < FW_STAGE_COUNT; i++)
+        snprintf(row->names[at++], NAME_MAX_BYTES, "%s_us", fw_stages[i].name);
+    for (int i = 0; i < AFTER; i++)
+        snprintf(row->names[at++], NAME_MAX_BYTES, "%s", after[i]);
+}
+
+// ---- cells
+
+static void next(struct row *row)
+{
+    if (row->column)
+        fw_text_add(row->text, ",");
+    if (row->json) {
+        fw_text_add(row->text, "\"");
+        fw_text_add(row->text, row->names[row->column]);
+        fw_text_add(row->text, "\":");
+    }
+    row->column++;
+}
+
+static void unknown(struct row *row)
+{
+    if (row->json)
+        fw_text_add(row->text, "null");
+}
+
+static void word(struct row *row, const char *text)
+{
+    next(row);
+    if (row->json)
+        fw_text_add(row->text, "\"");
+    fw_text_add(row->text, text);
+    if (row->json)
+        fw_text_add(row->text, "\"");
+}
+
+static void number(struct row *row, uint64_t value)
+{
+    next(row);
+    fw_text_u64(row->text, value);
+}
+
+// 0 = unknown.
+static void known(struct row *row, uint64_t value)
+{
+    next(row);
+    if (value)
+        fw_text_u64(row->text, value);
+    else
+        unknown(row);
+}
+
+static void flag(struct row *row, bool value)
+{
+    next(row);
+    fw_text_add(row->text, row->json ? (value ? "true" : "false") : (value ? "1" : "0"));
+}
+
+// -1 = unknown.
+static void span(struct row *row, int64_t ns)
+{
+    next(row);
+    if (ns >= 0)
+        fw_text_time(row->text, ns, FW_NS_PER_US);
+    else
+        unknown(row);
+}
+
+static int64_t input_to_presented(const struct fw_frame_record *rec)
+{
+    return rec->shows_input ? fw_frame_record_total(rec) : -1;
+}
+
+// In the order of the column names.
+static void add_row(struct row *row, const struct fw_frame_record *rec)
+{
+    const bool answered =
+        rec->at[FW_POINT_RECEIVED] || rec->at[FW_POINT_DECODED] || rec->at[FW_POINT_PRESENTED];
+    row->column = 0;
+    number(row, rec->frame_id);
+    word(row, fw_outcome_names[rec->outcome]);
+    word(row, fw_reason_names[rec->reason]);
+    flag(row, rec->key);
+    flag(row, rec->animating);
+    flag(row, rec->again);
+    known(row, rec->width);
+    known(row, rec->height);
+    known(row, rec->bytes);
+    known(row, rec->input_id);
+    flag(row, rec->shows_input);
+    known(row, (uint64_t)fw_frame_record_start(rec));
+    known(row, (uint64_t)rec->at[FW_POINT_INPUT]);
+    known(row, (uint64_t)rec->change_ns);
+    known(row, (uint64_t)rec->at[FW_POINT_BEGUN]);
+    for (int i = 0; i < FW_STAGE_COUNT; i++)
+        span(row, fw_frame_record_stage(rec, (enum fw_stage)i));
+    span(row, fw_frame_record_total(rec));
+    span(row, input_to_presented(rec));
+    for (int i = 0; i < FW_PASS_COUNT; i++)
+        known(row, rec->pass_us[i]);
+    known(row, rec->rtt_us);
+    known(row, rec->window);
+    number(row, rec->queue);
+    known(row, rec->viewer);
+    word(row, answered ? clock_names[rec->clock] : "none");
+    known(row, rec->clock_error_us);
+}
+
+void fw_export_csv(struct fw_text *t, const struct fw_records *r, const struct fw_export_params *p)
+{
+    struct row row = { .text = t };
+    name_columns(&row);
+    for (int i = 0; i < COLUMNS; i++) {
+        fw_text_add(t, i ? "," : "");
+        fw_text_add(t, row.names[i]);
+    }
+    fw_text_add(t, "\r\n");
+    for (unsigned i = fw_export_first(r, p); i < fw_records_count(r); i++) {
+        add_row(&row, fw_records_at(r, i));
+        fw_text_add(t, "\r\n");
+    }
+}
+
+// ---- what JSON has besides
+
+static void add_quantiles(struct fw_text *t, const char *name, const struct fw_histogram *h)
+{
+    static const struct {
+        const char *name;
+        double q;
+    } wanted[] = { { "p50_ms", 0.5 }, { "p95_ms", 0.95 }, { "p99_ms", 0.99 } };
+    fw_text_json(t, name);
+    fw_text_add(t, ":{\"count\":");
+    fw_text_u64(t, h->count);
+    for (int i = 0; i < 3; i++) {
+        fw_text_add(t, ",");
+        fw_text_json(t, wanted[i].name);
+        fw_text_add(t, ":");
+        fw_text_time(t, (int64_t)fw_histogram_quantile(h, wanted[i].q) * FW_NS_PER_US,
+                     FW_NS_PER_MS);
+    }
+    fw_text_add(t, ",\"max_ms\":");
+    fw_text_time(t, (int64_t)h->max_us * FW_NS_PER_US, FW_NS_PER_MS);
+    fw_text_add(t, "}");
+}
+
+static void add_counts(struct fw_text *t, const char *name, const char *const *names,
+                       const uint64_t *counts, unsigned count)
+{
+    bool first = true;
+    fw_text_json(t, name);
+    fw_text_add(t, ":{");
+    for (unsigned i = 0; i < count; i++) {
+        if (!counts[i] || !names[i][0])
+            continue;
+        fw_text_add(t, first ? "" : ",");
+        fw_text_json(t, names[i]);
+        fw_text_add(t, ":");
+        fw_text_u64(t, counts[i]);
+        first = false;
+    }
+    fw_text_add(t, "}");
+}
+
+static void add_sums(struct fw_text *t, const char *name, const struct fw_record_sums *sums)
+{
+    fw_text_json(t, name);
+    fw_text_add(t, ":{\"frames\":");
+    fw_text_u64(t, sums->frames);
+    fw_text_add(t, ",\"keys\":");
+    fw_text_u64(t, sums->keys);
+    fw_text_add(t, ",\"bytes\":");
+    fw_text_u64(t, sums->bytes);
+    fw_text_add(t, ",");
+    add_counts(t, "outcomes", fw_outcome_names, sums->outcome, FW_OUTCOME_COUNT);
+    fw_text_add(t, ",");
+    add_counts(t, "reasons", fw_reason_names, sums->reason, FW_REASON_COUNT);
+    fw_text_add(t, ",\"stages\":{");
+    for (int i = 0; i < FW_STAGE_COUNT; i++) {
+        fw_text_add(t, i ? "," : "");
+        add_quantiles(t, fw_stages[i].name, &sums->stage[i]);
+    }
+    fw_text_add(t, "},");
+    add_quantiles(t, "total", &sums->total);
+    fw_text_add(t, ",");
+    add_quantiles(t, "input_to_presented", &sums->input_to_presented);
+    fw_text_add(t, "}");
+}
+
+static void add_to(struct fw_histogram *h, int64_t ns)
+{
+    if (ns >= 0)
+        fw_histogram_add(h, ns);
+}
+
+static void sum_rows(struct fw_record_sums *sums, const struct fw_records *r, unsigned first)
+{
+    for (unsigned i = first; i < fw_records_count(r); i++) {
+        const struct fw_frame_record *rec = fw_records_at(r, i);
+        sums->frames++;
+        sums->keys += rec->key;
+        sums->bytes += rec->bytes;
+        sums->outcome[rec->outcome]++;
+        sums->reason[rec->reason]++;
+        for (int s = 0; s < FW_STAGE_COUNT; s++)
+            add_to(&sums->stage[s], fw_frame_record_stage(rec, (enum fw_stage)s));
+        add_to(&sums->total, fw_frame_record_total(rec));
+        add_to(&sums->input_to_presented, input_to_presented(rec));
+    }
+}
+
+static void add_about(struct fw_text *t, const struct fw_export_params *p)
+{
+    char wall[32];
+    const time_t seconds = (time_t)(p->wall_ms / 1000);
+    struct tm tm;
+    gmtime_r(&seconds, &tm);
+    strftime(wall, sizeof(wall), "%Y-%m-%dT%H:%M:%SZ", &tm);
+    fw_text_add(t, "\"session\":");
+    fw_text_json(t, p->session);
+    fw_text_add(t, ",\"title\":");
+    fw_text_json(t, p->title);
+    fw_text_add(t, ",\"gpu\":");
+    fw_text_json(t, p->gpu);
+    fw_text_add(t, ",\"encoder\":");
+    fw_text_json(t, p->encoder);
+    fw_text_add(t, ",\"now_ns\":");
+    fw_text_u64(t, (uint64_t)p->now_ns);
+    fw_text_add(t, ",\"now\":");
+    fw_text_json(t, wall);
+    fw_text_add(t, ",\"last_s\":");
+    fw_text_u64(t, (uint64_t)(p->last_ns / FW_NS_PER_S));
+}
+
+void fw_export_json(struct fw_text *t, const struct fw_records *r, const struct fw_export_params *p)
+{
+    const unsigned first = fw_export_first(r, p);
+    struct fw_record_sums *sums = calloc(1, sizeof(*sums));
+    if (!sums) {
+        t->failed = true;
+        return;
+    }
+    sum_rows(sums, r, first);
+    fw_text_add(t, "{");
+    add_about(t, p);
+    fw_text_add(t, ",\"stages\":[");
+    for (int i = 0; i < FW_STAGE_COUNT; i++) {
+        fw_text_add(t, i ? ",{\"name\":" : "{\"name\":");
+        fw_text_json(t, fw_stages[i].name);
+        fw_text_add(t, ",\"ends\":");
+        fw_text_json(t, fw_stages[i].ends);
+        fw_text_add(t, "}");
+    }
+    fw_text_add(t, "],");
+    add_sums(t, "summary", sums);
+    fw_text_add(t, ",");
+    add_sums(t, "since_start", fw_records_sums(r));
+    free(sums);
+    struct row row = { .text = t, .json = true };
+    name_columns(&row);
+    fw_text_add(t, ",\"frames\":[");
+    for (unsigned i = first; i < fw_records_count(r); i++) {
+        fw_text_add(t, i > first ? ",\n{" : "\n{");
+        add_row(&row, fw_records_at(r, i));
+        fw_text_add(t, "}");
+    }
+    fw_text_add(t, "]}\n");
+}

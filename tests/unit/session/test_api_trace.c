@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: MIT
+// The address of the trace: formats, what a query must look like, and who may ask.
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "base/clock.h"
+#include "tests/unit/session/api_rig.h"
+
+static int ask_trace(const char *bearer, const char *id, const char *query)
+{
+    char path[128];
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s/trace%s", id, query);
+    return ask(bearer, "GET", path, "");
+}
+
+static void record_one_frame(void)
+{
+    fake.records = fw_records_create();
+    now = 100 * (int64_t)FW_NS_PER_S;
+    const struct fw_packet packet = { .frame_id = 1,
+                                      .times = { .begun_ns = now - 5, .picked_ns = now } };
+    fw_records_publish(fake.records, &packet, &(struct fw_record_viewer){ 0 }, now);
+}
+
+static void test_trace(void **state)
+{
+    (void)state;
+    struct made a = make("");
+    record_one_frame();
+    assert_int_equal(ask_trace("", a.id, ""), 200); // JSON of a minute
+    assert_int_equal(json_array_size(json_object_get(answer, "frames")), 1);
+    assert_string_equal(text_of("session"), a.id);
+    assert_string_equal(res.save_as, "framewire-id0.json");
+    assert_int_equal(ask_trace("", a.id, "?last=1s&format=csv"), 200);
+    assert_int_equal(strncmp(res.content_type, "text/csv", 8), 0);
+    assert_string_equal(res.save_as, "framewire-id0.csv");
+    assert_non_null(strstr(res.body, "\r\n1,skipped,nobody,"));
+    assert_int_equal(ask_trace("", a.id, "?format=perfetto&last=600"), 200);
+    assert_true(json_array_size(json_object_get(answer, "traceEvents")) > 10);
+    now += 60 * (int64_t)FW_NS_PER_S + 1;
+    assert_int_equal(ask_trace("", a.id, "?format=json"), 200);
+    assert_int_equal(json_array_size(json_object_get(answer, "frames")), 0);
+    assert_int_equal(ask_trace("", a.id, "?last=61s"), 200);
+    assert_int_equal(json_array_size(json_object_get(answer, "frames")), 1);
+    static const char *const bad[][2] = {
+        { "?format=xml", "format: " },    { "?format=", "format: " },
+        { "?format", "format: " },        { "?format=csvx", "format: " },
+        { "?last=0s", "last: " },         { "?last=601s", "last: " },
+        { "?last=99999", "last: " },      { "?last=s", "last: " },
+        { "?last=1.5s", "last: " },       { "?last=-1s", "last: " },
+        { "?last=1ss", "last: " },        { "?first=1", "first: unknown" },
+        { "?format=csv&=", ": unknown" }, { "?FORMAT=csv", "FORMAT: unknown" },
+    };
+    for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
+        assert_int_equal(ask_trace("", a.id, bad[i][0]), 400);
+        assert_string_equal(error_code(), "invalid_argument");
+        assert_int_equal(strncmp(error_message(), bad[i][1], strlen(bad[i][1])), 0);
+        assert_string_equal(res.save_as, "");
+    }
+    assert_int_equal(ask_trace("", "id9", ""), 404);
+    assert_string_equal(error_code(), "no_such_session");
+    char path[128];
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s/trace", a.id);
+    assert_int_equal(ask("", "DELETE", path, ""), 405);
+    assert_string_equal(res.allow, "GET, HEAD");
+    assert_int_equal(ask("", "HEAD", path, ""), 200);
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s/trace/", a.id);
+    assert_int_equal(ask("", "GET", path, ""), 404);
+}
+
+static void test_trace_credentials(void **state)
+{
+    (void)state;
+    struct made a = make(ALICE), b = make(BOB);
+    record_one_frame();
+    assert_int_equal(ask_trace(ALICE, a.id, ""), 200);
+    assert_int_equal(ask_trace(a.token, a.id, "?format=csv"), 200);
+    assert_int_equal(ask_trace(a.token, b.id, ""), 404);
+    assert_int_equal(ask_trace(ALICE, b.id, "?format=xml"), 404); // what exists is not told
+    static const char *const bad[] = { "", "null", "x" };
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(ask_trace(bad[i], a.id, ""), 401);
+        assert_int_equal(ask_trace(bad[i], "id9", "?format=xml"), 401);
+        assert_string_equal(error_code(), "unauthorized");
+    }
+    assert_int_equal(ask_trace(a.code, a.id, ""), 401);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        OPEN(test_trace),
+        TOKENS(test_trace_credentials),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
