@@ -17,6 +17,7 @@ struct host_order {
     uint64_t id;
     const char *a, *b, *c;
     struct fw_channel_stats *stats;
+    struct fw_frame_record *record;
     bool finished;
 };
 
@@ -289,6 +290,7 @@ static void run_publish(struct host *host, struct host_order *order)
     packet->coded_width = 642;
     packet->coded_height = 480;
     packet->animating = true;
+    packet->input_id = host->event_count ? host->events[host->event_count - 1].id : 0;
     packet->times.begun_ns = now - 3000000;
     packet->times.converted_ns = now - 2000000;
     packet->times.enc_begin_ns = now - 2000000;
@@ -360,6 +362,25 @@ static void run_stats(struct host *host, struct host_order *order)
 void host_stats(struct host *host, struct fw_channel_stats *stats)
 {
     call(host, &(struct host_order){ .run = run_stats, .stats = stats });
+}
+
+static void run_record(struct host *host, struct host_order *order)
+{
+    const struct fw_records *records = fw_channel_records(host->channel);
+    for (unsigned i = fw_records_count(records); i > 0; i--) {
+        if (fw_records_at(records, i - 1)->frame_id != order->id)
+            continue;
+        *order->record = *fw_records_at(records, i - 1);
+        order->key = true;
+        return;
+    }
+}
+
+bool host_record(struct host *host, uint64_t frame_id, struct fw_frame_record *record)
+{
+    struct host_order order = { .run = run_record, .id = frame_id, .record = record };
+    call(host, &order);
+    return order.key;
 }
 
 static void run_end(struct host *host, struct host_order *order)

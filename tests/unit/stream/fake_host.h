@@ -9,6 +9,7 @@
 #include <uv.h>
 
 #include "stream/client/client.h"
+#include "stream/record.h"
 #include "stream/server.h"
 
 enum { HOST_EVENTS_MAX = 8192 };
@@ -52,6 +53,8 @@ void host_state(struct host *host, const char *state, const char *code, const ch
 // What the server would do at a tick `ahead_ns` from now.
 void host_tick(struct host *host, int64_t ahead_ns);
 void host_stats(struct host *host, struct fw_channel_stats *stats);
+// The record of a frame; false when there is none.
+bool host_record(struct host *host, uint64_t frame_id, struct fw_frame_record *record);
 void host_end_channel(struct host *host, const char *code, const char *message);
 // A client's parameters for this host and session.
 struct fw_client_params host_client(const struct host *host, const char *path);
