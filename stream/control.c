@@ -183,7 +183,7 @@ static void clock_ping(struct fw_conn *conn, const uint8_t *data, size_t size, i
     fw_conn_send(conn, out, fw_wire_write_pong(out, &pong), false);
 }
 
-static void record_ack(const struct fw_viewer *viewer, const struct fw_wire_ack *ack, int64_t now)
+static void record_ack(struct fw_viewer *viewer, const struct fw_wire_ack *ack, int64_t now)
 {
     static const enum fw_point points[] = {
         [FW_ACK_RECEIVED] = FW_POINT_RECEIVED,
@@ -196,6 +196,9 @@ static void record_ack(const struct fw_viewer *viewer, const struct fw_wire_ack 
         .point = points[ack->what],
         .dropped = ack->what == FW_ACK_DROPPED,
     };
+    const int64_t sent = fw_flow_sent_ns(&viewer->flow, ack->frame_id);
+    if (sent && ack->what == FW_ACK_RECEIVED)
+        fw_peer_clock_reached(&viewer->clock, ack->time_us, sent);
     out.ns = fw_peer_clock_place(&viewer->clock, ack->time_us, &out.error_us, &out.clock);
     fw_records_ack(viewer->channel->records, viewer->serial, &out, now);
 }

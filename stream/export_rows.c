@@ -22,6 +22,7 @@ static const char *const after[] = {
 static const char *const clock_names[] = {
     [FW_PEER_CLOCK_NONE] = "none",
     [FW_PEER_CLOCK_FLOOR] = "floor",
+    [FW_PEER_CLOCK_BOUNDS] = "bounds",
     [FW_PEER_CLOCK_ESTIMATE] = "estimate",
 };
 

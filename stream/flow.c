@@ -73,6 +73,16 @@ unsigned fw_flow_room(const struct fw_flow *flow, int fps)
     return flow->count < window ? window - flow->count : 0;
 }
 
+int64_t fw_flow_sent_ns(const struct fw_flow *flow, uint64_t frame_id)
+{
+    for (unsigned i = 0; i < flow->count; i++) {
+        const unsigned at = (flow->first + i) % FW_FLOW_TRACK;
+        if (flow->flight[at].frame_id == frame_id)
+            return flow->flight[at].sent_ns;
+    }
+    return 0;
+}
+
 int64_t fw_flow_oldest_ns(const struct fw_flow *flow)
 {
     return flow->count ? flow->flight[flow->first].sent_ns : 0;

@@ -35,6 +35,8 @@ int64_t fw_flow_min_rtt_ns(const struct fw_flow *flow);
 unsigned fw_flow_window(const struct fw_flow *flow, int fps);
 // Messages that may be sent now.
 unsigned fw_flow_room(const struct fw_flow *flow, int fps);
+// When that message was handed to the socket; 0 = it is not among the unconfirmed.
+int64_t fw_flow_sent_ns(const struct fw_flow *flow, uint64_t frame_id);
 // When the oldest unconfirmed message was sent; 0 = nothing is unconfirmed.
 int64_t fw_flow_oldest_ns(const struct fw_flow *flow);
 // Something has been unconfirmed for longer than `limit_ns` and nothing was confirmed in that time.

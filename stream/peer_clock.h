@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: MIT
-// Places the times of one client on the server's clock. The client's own estimate (it sees both
-// ways of a ping) is used where it is told and plausible; else the smallest difference between a
-// client's time and its arrival here, which is late by the quickest way from there to here. Pure.
+// Places the times of one client on the server's clock. What passes between the two bounds the
+// offset (server − client) from both sides: a message can't arrive before it was sent, neither here
+// nor there. The client's own estimate (it sees both ways of a ping) narrows that down, where it is
+// told and does not contradict it. Pure.
 #pragma once
 
 #include <stdbool.h>
@@ -9,26 +10,32 @@
 
 enum fw_peer_clock_kind {
     FW_PEER_CLOCK_NONE,     // nothing heard yet
-    FW_PEER_CLOCK_FLOOR,    // from arrival times: late by the quickest one-way trip
-    FW_PEER_CLOCK_ESTIMATE, // the client's own
+    FW_PEER_CLOCK_FLOOR,    // from arrivals here alone: late by the quickest way to here
+    FW_PEER_CLOCK_BOUNDS,   // the middle of both bounds
+    FW_PEER_CLOCK_ESTIMATE, // … and of the client's own
 };
 
 // Thread: one. Zero-initialised is "nothing heard".
 struct fw_peer_clock {
     bool estimated;
-    int64_t offset_ns; // told by the client: server − client
+    int64_t offset_ns; // told by the client
     uint32_t error_us; // its bound, as told
-    // Smallest arrival − client time of this half window and of the one before.
-    int64_t floor_ns, floor_before_ns, turn_ns;
-    bool has_floor, has_before;
+    // Of this half window and of the one before: the largest and the smallest offset there may be.
+    struct fw_peer_bounds {
+        bool has_low, has_high;
+        int64_t low_ns, high_ns;
+    } now, before;
+    int64_t turn_ns;
 };
 
-// A message with the client's time arrived. Times beyond reason change nothing.
+// A message with the client's time of sending (or before) arrived. Here and below: times beyond
+// reason change nothing.
 void fw_peer_clock_heard(struct fw_peer_clock *clock, uint64_t client_us, int64_t now_ns);
-// The client told its estimate. One that its messages contradict (they would have arrived before
-// they were sent, by more than the bound) is not used.
+// What was sent at `sent_ns` had arrived there at `client_us`.
+void fw_peer_clock_reached(struct fw_peer_clock *clock, uint64_t client_us, int64_t sent_ns);
+// The client told its estimate.
 void fw_peer_clock_told(struct fw_peer_clock *clock, int64_t offset_ns, uint32_t error_us);
-// The server's time of `client_us`, 0 = it can't be told. `*error_us`: the bound told with an
-// estimate, else 0 = not known.
+// The server's time of `client_us`, 0 = it can't be told. `*error_us`: its bound, 0 = not known.
+// (Clocks drift apart by up to 0.5 ms while a bound is kept; that comes on top.)
 int64_t fw_peer_clock_place(const struct fw_peer_clock *clock, uint64_t client_us,
                             uint32_t *error_us, enum fw_peer_clock_kind *kind);

@@ -10,7 +10,6 @@ static_assert(sizeof(struct fw_frame_record) <= 208, "the size stated in the hea
 
 // A page's clock ticks in steps of up to a millisecond.
 static const int64_t grain_ns = FW_NS_PER_MS;
-static const int64_t late_ns = 60 * (int64_t)FW_NS_PER_S;
 
 struct fw_records {
     struct fw_frame_record kept[FW_RECORDS_KEPT]; // number n at n % FW_RECORDS_KEPT
@@ -71,16 +70,15 @@ int64_t fw_frame_record_stage(const struct fw_frame_record *rec, enum fw_stage s
     return rest;
 }
 
-// Stamps never fall. What contradicts the others by no more than `slack_ns` is moved, else false.
-static bool place(struct fw_frame_record *rec, enum fw_point point, int64_t ns, int64_t slack_ns,
-                  int64_t now_ns)
+// Stamps never fall: moves it to where it does not contradict the others. The first one stands.
+static bool place(struct fw_frame_record *rec, enum fw_point point, int64_t ns)
 {
-    int64_t low = 0, high = now_ns;
+    int64_t low = 0, high = INT64_MAX;
     for (int i = 0; i < (int)point; i++)
         low = rec->at[i] > low ? rec->at[i] : low;
     for (int i = FW_POINT_COUNT - 1; i > (int)point; i--)
         high = rec->at[i] ? rec->at[i] : high;
-    if (ns <= 0 || rec->at[point] || ns < low - slack_ns || ns > high + slack_ns || high < low)
+    if (ns <= 0 || rec->at[point])
         return false;
     rec->at[point] = ns < low ? low : ns > high ? high : ns;
     return true;
@@ -189,7 +187,7 @@ void fw_records_input(struct fw_records *r, uint64_t newest_id, unsigned count, 
 static void take_points(const struct fw_records *r, struct fw_frame_record *rec,
                         const struct fw_packet *packet, int64_t now_ns)
 {
-    int64_t at[FW_POINT_COUNT];
+    int64_t at[FW_POINT_COUNT], last = 0;
     fw_frame_times_points(&packet->times, at);
     // An input that never came is the worker's invention.
     rec->input_id = packet->input_id <= r->newest_input ? packet->input_id : 0;
@@ -198,8 +196,12 @@ static void take_points(const struct fw_records *r, struct fw_frame_record *rec,
         at[FW_POINT_INPUT] = at[FW_POINT_DELIVERED] = 0;
     else if (r->inputs[slot].id == rec->input_id)
         at[FW_POINT_INPUT] = r->inputs[slot].rx_ns;
-    for (int i = 0; i < FW_POINT_COUNT; i++)
-        place(rec, (enum fw_point)i, at[i], 0, now_ns);
+    for (int i = 0; i < FW_POINT_COUNT; i++) {
+        if (at[i] >= last && at[i] <= now_ns) {
+            rec->at[i] = at[i];
+            last = at[i] ? at[i] : last;
+        }
+    }
 }
 
 static uint8_t to_u8(unsigned value)
@@ -243,7 +245,7 @@ void fw_records_sent(struct fw_records *r, uint32_t viewer, uint64_t frame_id, e
     struct fw_frame_record *rec = find(r, viewer, frame_id);
     // That the kernel has taken all may be noticed later than the client's answer.
     if (rec && (point == FW_POINT_HANDED || point == FW_POINT_ACCEPTED))
-        place(rec, point, ns, late_ns, ns);
+        place(rec, point, ns);
 }
 
 void fw_records_drop(struct fw_records *r, uint32_t viewer, uint64_t frame_id,
@@ -278,7 +280,8 @@ void fw_records_ack(struct fw_records *r, uint32_t viewer, const struct fw_recor
     if (ack->point < FW_POINT_RECEIVED || ack->point > FW_POINT_PRESENTED)
         return;
     const int64_t slack = ack->error_us * (int64_t)FW_NS_PER_US + grain_ns;
-    if (place(rec, ack->point, ack->ns, slack, now_ns)) {
+    const bool possible = ack->ns >= rec->at[FW_POINT_HANDED] - slack && ack->ns <= now_ns + slack;
+    if (possible && place(rec, ack->point, ack->ns < now_ns ? ack->ns : now_ns)) {
         rec->clock = (uint8_t)ack->clock;
         rec->clock_error_us = ack->error_us;
     }

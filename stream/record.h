@@ -89,8 +89,8 @@ struct fw_record_ack {
     uint32_t error_us;   // its bound, 0 = not known
     enum fw_peer_clock_kind clock;
 };
-// A time that contradicts what is known here (before it was handed, later than now) by no more than
-// its error is moved to the nearest that does not; by more, it is left out.
+// A time that can't be (before it was handed out, later than now, both by more than the error) is
+// left out; one that contradicts other stamps of the frame is moved to the nearest that does not.
 void fw_records_ack(struct fw_records *r, uint32_t viewer, const struct fw_record_ack *ack,
                     int64_t now_ns);
 

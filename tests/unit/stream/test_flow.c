@@ -103,6 +103,9 @@ static void test_bounded(void **state)
         fw_flow_sent(&f, id, (int64_t)id);
     assert_int_equal(f.count, FW_FLOW_TRACK);
     assert_int_equal(fw_flow_oldest_ns(&f), 10000 - FW_FLOW_TRACK + 1);
+    assert_int_equal(fw_flow_sent_ns(&f, 10000), 10000);
+    assert_int_equal(fw_flow_sent_ns(&f, 10000 - FW_FLOW_TRACK), 0);
+    assert_int_equal(fw_flow_sent_ns(&f, 10001), 0);
     assert_false(fw_flow_acked(&f, 5, 20000));
     assert_true(fw_flow_acked(&f, 10000, 20000));
     assert_int_equal(f.count, 0);

@@ -236,7 +236,7 @@ static void acks_from_the_future_are_left_out(void **state)
     const int64_t now = t0 + 12 * MS;
     ack_at(1, FW_POINT_RECEIVED, t0 + 7 * MS + 1, now); // before it was accepted, within the error
     ack_at(1, FW_POINT_DECODED, now + 3 * MS, now);     // beyond the error
-    ack_at(1, FW_POINT_DECODED, t0 + 6 * MS - 1, now);  // before it was received, beyond it
+    ack_at(1, FW_POINT_DECODED, t0 + 5 * MS, now);      // before it was received, beyond it
     ack_at(1, FW_POINT_DECODED, INT64_MIN, now);
     ack_at(1, FW_POINT_PRESENTED, now + MS, now); // within the error
     ack_at(9, FW_POINT_PRESENTED, now, now);      // never published
@@ -429,62 +429,101 @@ static void stamps_of_a_worker_are_cleaned(void **state)
 
 // ---- the client's clock
 
-static void a_told_clock_is_used(void **state)
+static struct fw_peer_clock clock_of;
+static uint32_t error_us;
+static enum fw_peer_clock_kind kind;
+
+static int new_clock(void **state)
 {
     (void)state;
-    struct fw_peer_clock c = { 0 };
-    enum fw_peer_clock_kind kind;
-    uint32_t error;
-    assert_int_equal(fw_peer_clock_place(&c, 5000, &error, &kind), 0);
+    clock_of = (struct fw_peer_clock){ .estimated = false };
+    return 0;
+}
+
+static int64_t placed(uint64_t client_us)
+{
+    return fw_peer_clock_place(&clock_of, client_us, &error_us, &kind);
+}
+
+// The client's clock shows 0 at t0 in all of these.
+static void arrivals_bound_the_clock(void **state)
+{
+    (void)state;
+    assert_int_equal(placed(5000), 0);
     assert_int_equal(kind, FW_PEER_CLOCK_NONE);
-    fw_peer_clock_heard(&c, 5000, t0 + 3 * MS); // 3 ms on the way: the offset is t0 − 5 ms
-    assert_int_equal(fw_peer_clock_place(&c, 5000, &error, &kind), t0 + 3 * MS);
-    assert_true(kind == FW_PEER_CLOCK_FLOOR && error == 0);
-    fw_peer_clock_heard(&c, 15000, t0 + 11 * MS); // and 1 ms
-    fw_peer_clock_heard(&c, 25000, t0 + 30 * MS);
-    assert_int_equal(fw_peer_clock_place(&c, 5000, &error, &kind), t0 + 1 * MS);
-    fw_peer_clock_told(&c, t0 - 5 * MS, 700);
-    assert_int_equal(fw_peer_clock_place(&c, 25000, &error, &kind), t0 + 20 * MS);
-    assert_true(kind == FW_PEER_CLOCK_ESTIMATE && error == 700);
+    fw_peer_clock_heard(&clock_of, 5000, t0 + 8 * MS); // 3 ms on the way
+    assert_int_equal(placed(5000), t0 + 8 * MS);
+    assert_true(kind == FW_PEER_CLOCK_FLOOR && error_us == 0);
+    fw_peer_clock_heard(&clock_of, 15000, t0 + 16 * MS); // and 1
+    fw_peer_clock_heard(&clock_of, 25000, t0 + 30 * MS);
+    assert_int_equal(placed(5000), t0 + 6 * MS);
+    fw_peer_clock_reached(&clock_of, 40000, t0 + 33 * MS); // 7 ms there
+    fw_peer_clock_reached(&clock_of, 50000, t0 + 47 * MS); // 3
+    assert_int_equal(placed(5000), t0 + 4 * MS);           // −3 to 1 ms: −1, and 2 off at most
+    assert_int_equal(kind, FW_PEER_CLOCK_BOUNDS);
+    assert_in_range(error_us, 2000, 2001);
 }
 
-static void a_contradicted_clock_is_not(void **state)
+static void a_told_clock_narrows_it_down(void **state)
 {
     (void)state;
-    struct fw_peer_clock c = { 0 };
-    enum fw_peer_clock_kind kind;
-    uint32_t error;
-    fw_peer_clock_told(&c, t0, 10); // nothing to hold it against
-    fw_peer_clock_heard(&c, 5000, t0 + 6 * MS);
-    fw_peer_clock_place(&c, 5000, &error, &kind);
-    assert_int_equal(kind, FW_PEER_CLOCK_FLOOR);
-    fw_peer_clock_told(&c, t0 + 30 * MS, 10); // that message would have come 29 ms before it went
-    assert_int_equal(fw_peer_clock_place(&c, 5000, &error, &kind), t0 + 6 * MS);
-    assert_int_equal(kind, FW_PEER_CLOCK_FLOOR);
-    fw_peer_clock_told(&c, INT64_MIN, UINT32_MAX);
-    fw_peer_clock_heard(&c, UINT64_MAX, t0);
-    fw_peer_clock_place(&c, UINT64_MAX, &error, &kind);
-    assert_int_equal(kind, FW_PEER_CLOCK_FLOOR);
+    fw_peer_clock_heard(&clock_of, 15000, t0 + 16 * MS);
+    fw_peer_clock_told(&clock_of, t0 + 200 * 1000, 700); // −0.5 to 0.9 ms
+    assert_int_equal(placed(25000), t0 + 25 * MS + 200 * 1000);
+    assert_int_equal(kind, FW_PEER_CLOCK_ESTIMATE);
+    assert_in_range(error_us, 700, 701);
+    fw_peer_clock_heard(&clock_of, 15000, t0 + 15 * MS + 100 * 1000);
+    fw_peer_clock_reached(&clock_of, 15000, t0 + 14 * MS);
+    assert_int_equal(placed(25000), t0 + 25 * MS - 200 * 1000); // −0.5 to 0.1 ms
+    assert_in_range(error_us, 300, 301);
 }
 
-// 200 ppm, both ways, for three minutes: the floor follows.
-static void the_floor_follows_a_drift(void **state)
+static void a_contradicted_clock_is_not_used(void **state)
+{
+    (void)state;
+    fw_peer_clock_told(&clock_of, t0, 10); // nothing to hold it against
+    assert_int_equal(placed(5000), 0);
+    assert_int_equal(kind, FW_PEER_CLOCK_NONE);
+    fw_peer_clock_heard(&clock_of, 5000, t0 + 6 * MS);
+    fw_peer_clock_told(&clock_of, t0 + 30 * MS, 10); // it would have come before it went
+    assert_int_equal(placed(5000), t0 + 6 * MS);
+    assert_int_equal(kind, FW_PEER_CLOCK_FLOOR);
+    fw_peer_clock_reached(&clock_of, 10000, t0 + 9 * MS);
+    fw_peer_clock_told(&clock_of, t0 - 30 * MS, 10); // the picture would have come first as well
+    placed(5000);
+    assert_int_equal(kind, FW_PEER_CLOCK_BOUNDS);
+    fw_peer_clock_told(&clock_of, INT64_MIN, UINT32_MAX);
+    fw_peer_clock_heard(&clock_of, UINT64_MAX, t0);
+    fw_peer_clock_reached(&clock_of, UINT64_MAX, t0);
+    assert_int_equal(placed(UINT64_MAX), 0);
+    placed(5000);
+    assert_int_equal(kind, FW_PEER_CLOCK_BOUNDS);
+}
+
+// Two ways of 5 and 35 ms, clocks that drift by 50 ppm, either way, for three minutes: the truth
+// stays within the bound, give or take what the header says of drift.
+static void a_drift_stays_within_the_bound(void **state)
 {
     (void)state;
     for (int sign = -1; sign <= 1; sign += 2) {
-        struct fw_peer_clock c = { 0 };
-        for (int64_t ms = 1; ms <= 180000; ms += 100) {
-            const uint64_t client_us = (uint64_t)(ms * 1000 + sign * ms / 5);
-            fw_peer_clock_heard(&c, client_us, t0 + (ms + 2) * MS);
-            enum fw_peer_clock_kind kind;
-            uint32_t error;
-            const int64_t off = fw_peer_clock_place(&c, client_us, &error, &kind) - (t0 + ms * MS);
-            assert_true(off <= 2 * MS && off >= 2 * MS - 30 * 200 * 1000);
+        new_clock(NULL);
+        for (int64_t ms = 1000; ms <= 180000; ms += 100) {
+            const int64_t now = t0 + ms * MS;
+            const int64_t there_ms = 5 + random_below(10), here_ms = 35 + random_below(10);
+            const int64_t us = ms * 1000 + sign * ms / 20;
+            fw_peer_clock_reached(&clock_of, (uint64_t)us, now - there_ms * MS);
+            fw_peer_clock_heard(&clock_of, (uint64_t)us, now + here_ms * MS);
+            const int64_t off = placed((uint64_t)us) - now;
+            const int64_t bound = (int64_t)error_us * 1000 + MS / 2;
+            assert_true(off <= bound && off >= -bound);
+            assert_true(ms < 3000 || error_us < 23000);
         }
+        assert_int_equal(kind, FW_PEER_CLOCK_BOUNDS);
     }
 }
 
 #define RECORDS(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
+#define CLOCK(f)   cmocka_unit_test_setup(f, new_clock)
 
 int main(void)
 {
@@ -504,9 +543,10 @@ int main(void)
         RECORDS(a_worker_is_replaced),
         RECORDS(every_input_is_counted_once),
         cmocka_unit_test(stamps_of_a_worker_are_cleaned),
-        cmocka_unit_test(a_told_clock_is_used),
-        cmocka_unit_test(a_contradicted_clock_is_not),
-        cmocka_unit_test(the_floor_follows_a_drift),
+        CLOCK(arrivals_bound_the_clock),
+        CLOCK(a_told_clock_narrows_it_down),
+        CLOCK(a_contradicted_clock_is_not_used),
+        CLOCK(a_drift_stays_within_the_bound),
     };
     return cmocka_run_group_tests_name("record", tests, NULL, NULL);
 }
