@@ -42,10 +42,33 @@ static int free_lane(const struct tracks *tracks, int stage, int64_t from)
     return lane;
 }
 
+// A slice without length would take no arrow: it gets a nanosecond.
+static int64_t end_of(const struct fw_frame_record *rec, int stage)
+{
+    const int64_t from = rec->at[stage], to = rec->at[stage + 1];
+    return to > from ? to : from + 1;
+}
+
+// GPU time of the passes, where they were timed. When within the stage is not known: no slices.
+static void add_passes(struct fw_text *t, const struct fw_frame_record *rec)
+{
+    static const char *const names[FW_PASS_COUNT] = {
+        [FW_PASS_SOURCE] = ",\"gpu_source_us\":",
+        [FW_PASS_MERGE] = ",\"gpu_merge_us\":",
+        [FW_PASS_CONVERT] = ",\"gpu_convert_us\":",
+    };
+    for (int i = 0; i < FW_PASS_COUNT; i++) {
+        if (!rec->pass_us[i])
+            continue;
+        fw_text_add(t, names[i]);
+        fw_text_u64(t, rec->pass_us[i]);
+    }
+}
+
 static void add_slice(struct fw_text *t, int stage, unsigned track,
                       const struct fw_frame_record *rec)
 {
-    const int64_t from = rec->at[stage], to = rec->at[stage + 1];
+    const int64_t from = rec->at[stage], to = end_of(rec, stage);
     begin(t, "X", track);
     at(t, from);
     fw_text_add(t, ",\"dur\":");
@@ -58,6 +81,8 @@ static void add_slice(struct fw_text *t, int stage, unsigned track,
         fw_text_add(t, ",\"bytes\":");
         fw_text_u64(t, rec->bytes);
         fw_text_add(t, rec->key ? ",\"key\":true" : ",\"key\":false");
+    } else if (stage == FW_STAGE_RENDER) {
+        add_passes(t, rec);
     } else if (stage == FW_STAGE_DELIVER) {
         fw_text_add(t, ",\"input\":");
         fw_text_u64(t, rec->input_id);
@@ -65,12 +90,14 @@ static void add_slice(struct fw_text *t, int stage, unsigned track,
     fw_text_add(t, "}}");
 }
 
-static void add_flow(struct fw_text *t, const char *phase, unsigned track, int64_t ns, uint64_t id)
+// An end of an arrow is the slice that encloses its time.
+static void add_flow(struct fw_text *t, const char *phase, unsigned track, int stage,
+                     const struct fw_frame_record *rec)
 {
     begin(t, phase, track);
-    at(t, ns);
+    at(t, rec->at[stage] + (end_of(rec, stage) - rec->at[stage]) / 2);
     fw_text_add(t, ",\"cat\":\"input\",\"name\":\"input\",\"id\":");
-    fw_text_u64(t, id);
+    fw_text_u64(t, rec->frame_id);
     fw_text_add(t, *phase == 'f' ? ",\"bp\":\"e\"}" : "}");
 }
 
@@ -81,17 +108,17 @@ static void add_frame(struct fw_text *t, struct tracks *tracks, const struct fw_
         if (fw_frame_record_stage(rec, (enum fw_stage)stage) < 0)
             continue;
         const int lane = free_lane(tracks, stage, rec->at[stage]);
-        tracks->end[stage][lane] = rec->at[stage + 1];
+        tracks->end[stage][lane] = end_of(rec, stage);
         track[stage] = track_of(stage, lane);
         add_slice(t, stage, track[stage], rec);
     }
     if (!rec->shows_input || !track[FW_STAGE_DELIVER] || !track[FW_STAGE_PRESENT] ||
         rec->outcome != FW_OUTCOME_PRESENTED)
         return;
-    add_flow(t, "s", track[FW_STAGE_DELIVER], rec->at[FW_STAGE_DELIVER], rec->frame_id);
+    add_flow(t, "s", track[FW_STAGE_DELIVER], FW_STAGE_DELIVER, rec);
     if (track[FW_STAGE_ENCODE])
-        add_flow(t, "t", track[FW_STAGE_ENCODE], rec->at[FW_STAGE_ENCODE], rec->frame_id);
-    add_flow(t, "f", track[FW_STAGE_PRESENT], rec->at[FW_STAGE_PRESENT], rec->frame_id);
+        add_flow(t, "t", track[FW_STAGE_ENCODE], FW_STAGE_ENCODE, rec);
+    add_flow(t, "f", track[FW_STAGE_PRESENT], FW_STAGE_PRESENT, rec);
 }
 
 static void add_lost(struct fw_text *t, const struct fw_frame_record *rec)
