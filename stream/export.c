@@ -26,18 +26,13 @@ static char *room_for(struct fw_text *t, size_t size)
     return t->data + t->size;
 }
 
-static void add_bytes(struct fw_text *t, const char *bytes, size_t size)
+void fw_text_bytes(struct fw_text *t, const char *bytes, size_t size)
 {
     char *out = room_for(t, size);
     if (!out)
         return;
     memcpy(out, bytes, size);
     t->size += size;
-}
-
-void fw_text_add(struct fw_text *t, const char *text)
-{
-    add_bytes(t, text, strlen(text));
 }
 
 // A hundred thousand numbers stand in a large export, and the front has other things to do.
@@ -49,7 +44,7 @@ void fw_text_u64(struct fw_text *t, uint64_t value)
         digits[--at] = (char)('0' + value % 10);
         value /= 10;
     } while (value);
-    add_bytes(t, digits + at, sizeof(digits) - at);
+    fw_text_bytes(t, digits + at, sizeof(digits) - at);
 }
 
 void fw_text_time(struct fw_text *t, int64_t ns, int64_t per)
@@ -59,7 +54,7 @@ void fw_text_time(struct fw_text *t, int64_t ns, int64_t per)
     const char decimals[4] = { '.', (char)('0' + f / 100), (char)('0' + f / 10 % 10),
                                (char)('0' + f % 10) };
     fw_text_u64(t, (uint64_t)(thousandths / 1000));
-    add_bytes(t, decimals, sizeof(decimals));
+    fw_text_bytes(t, decimals, sizeof(decimals));
 }
 
 // Bytes of the sound UTF-8 character at `p`, 0 = none is there.
@@ -90,11 +85,11 @@ void fw_text_json(struct fw_text *t, const char *text)
     while (*p) {
         const size_t size = character(p);
         if (*p == '"' || *p == '\\')
-            add_bytes(t, "\\", 1);
+            fw_text_bytes(t, "\\", 1);
         if (!size || *p < 0x20)
-            add_bytes(t, "?", 1);
+            fw_text_bytes(t, "?", 1);
         else
-            add_bytes(t, (const char *)p, size);
+            fw_text_bytes(t, (const char *)p, size);
         p += size ? size : 1;
     }
     fw_text_add(t, "\"");
@@ -119,7 +114,7 @@ enum fw_err fw_export(const struct fw_records *r, const struct fw_export_params 
     case FW_EXPORT_JSON: fw_export_json(&t, r, p); break;
     case FW_EXPORT_PERFETTO: fw_export_perfetto(&t, r, p); break;
     }
-    add_bytes(&t, "", 1);
+    fw_text_bytes(&t, "", 1);
     if (t.failed) {
         free(t.data);
         return FW_ERR_NOMEM;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdbool.h>
+#include <string.h>
 
 #include "stream/export.h"
 
@@ -13,7 +14,12 @@ struct fw_text {
     bool failed;
 };
 
-void fw_text_add(struct fw_text *t, const char *text);
+void fw_text_bytes(struct fw_text *t, const char *bytes, size_t size);
+// Here, so that the length of a literal is known.
+static inline void fw_text_add(struct fw_text *t, const char *text)
+{
+    fw_text_bytes(t, text, strlen(text));
+}
 void fw_text_u64(struct fw_text *t, uint64_t value);
 // `ns` as units of `per` ns with three decimals: 1000 = µs, 1000000 = ms.
 void fw_text_time(struct fw_text *t, int64_t ns, int64_t per);

@@ -30,38 +30,46 @@ enum {
     BEFORE = sizeof(before) / sizeof(before[0]),
     AFTER = sizeof(after) / sizeof(after[0]),
     COLUMNS = BEFORE + FW_STAGE_COUNT + AFTER,
-    NAME_MAX_BYTES = 32,
+    LEAD_MAX = 40,
 };
 
 struct row {
     struct fw_text *text;
     bool json;
     unsigned column; // the next one
-    char names[COLUMNS][NAME_MAX_BYTES];
+    // What stands before a cell: a comma, and in JSON its name.
+    char lead[COLUMNS][LEAD_MAX];
+    size_t lead_size[COLUMNS];
 };
 
-static void name_columns(struct row *row)
+// The name of a column; `room` has LEAD_MAX bytes.
+static const char *name_of(int column, char *room)
 {
-    unsigned at = 0;
-    for (int i = 0; i < BEFORE; i++)
-        snprintf(row->names[at++], NAME_MAX_BYTES, "%s", before[i]);
-    for (int i = 0; i < FW_STAGE_COUNT; i++)
-        snprintf(row->names[at++], NAME_MAX_BYTES, "%s_us", fw_stages[i].name);
-    for (int i = 0; i < AFTER; i++)
-        snprintf(row->names[at++], NAME_MAX_BYTES, "%s", after[i]);
+    if (column < BEFORE)
+        return before[column];
+    if (column >= BEFORE + FW_STAGE_COUNT)
+        return after[column - BEFORE - FW_STAGE_COUNT];
+    snprintf(room, LEAD_MAX, "%s_us", fw_stages[column - BEFORE].name);
+    return room;
+}
+
+static void make_leads(struct row *row)
+{
+    char room[LEAD_MAX];
+    for (int i = 0; i < COLUMNS; i++) {
+        const char *comma = i ? "," : "";
+        const int size =
+            row->json ? snprintf(row->lead[i], LEAD_MAX, "%s\"%s\":", comma, name_of(i, room))
+                      : snprintf(row->lead[i], LEAD_MAX, "%s", comma);
+        row->lead_size[i] = (size_t)size;
+    }
 }
 
 // ---- cells
 
 static void next(struct row *row)
 {
-    if (row->column)
-        fw_text_add(row->text, ",");
-    if (row->json) {
-        fw_text_add(row->text, "\"");
-        fw_text_add(row->text, row->names[row->column]);
-        fw_text_add(row->text, "\":");
-    }
+    fw_text_bytes(row->text, row->lead[row->column], row->lead_size[row->column]);
     row->column++;
 }
 
@@ -156,10 +164,11 @@ static void add_row(struct row *row, const struct fw_frame_record *rec)
 void fw_export_csv(struct fw_text *t, const struct fw_records *r, const struct fw_export_params *p)
 {
     struct row row = { .text = t };
-    name_columns(&row);
+    char room[LEAD_MAX];
+    make_leads(&row);
     for (int i = 0; i < COLUMNS; i++) {
         fw_text_add(t, i ? "," : "");
-        fw_text_add(t, row.names[i]);
+        fw_text_add(t, name_of(i, room));
     }
     fw_text_add(t, "\r\n");
     for (unsigned i = fw_export_first(r, p); i < fw_records_count(r); i++) {
@@ -304,7 +313,7 @@ void fw_export_json(struct fw_text *t, const struct fw_records *r, const struct 
     add_sums(t, "since_start", fw_records_sums(r));
     free(sums);
     struct row row = { .text = t, .json = true };
-    name_columns(&row);
+    make_leads(&row);
     fw_text_add(t, ",\"frames\":[");
     for (unsigned i = first; i < fw_records_count(r); i++) {
         fw_text_add(t, i > first ? ",\n{" : "\n{");
