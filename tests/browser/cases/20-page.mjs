@@ -172,7 +172,7 @@ export const patient = {
 
   'refusals are said in words': async () => {
     const server = await fake();
-    const page = await chromiumPage();
+    const page = await chromiumPage({ fresh: true });
     for (const [code, name, message, pattern] of [
       [4404, 'no_such_session', 'there is no such session', /session is over/],
       [4406, 'unsupported_version', '', /another version/],
