@@ -37,9 +37,13 @@ export class Server {
    * through it end with their test.
    */
   static async shared() {
-    const running = await shared?.catch(() => null);
-    if (running && running.child.exitCode === null && running.child.signalCode === null)
-      return running;
+    for (;;) {
+      const asked = shared;
+      const running = await asked?.catch(() => null);
+      if (running && running.child.exitCode === null && running.child.signalCode === null)
+        return running;
+      if (asked === shared) break; // else another test has started one in the meantime
+    }
     shared = (async () => {
       const server = new Server();
       env.atLast(() => server.stop());
