@@ -274,8 +274,10 @@ static enum fw_err step(struct fw_pipeline *p, int64_t *wake_ns)
         *wake_ns = now; // look again at once: the status has changed
     }
     const int64_t beacon = fw_pipeline_beacon(p, now, wants, animating);
-    if (beacon < *wake_ns) {
-        *wake_ns = beacon;
+    const int64_t view = fw_pipeline_view(p, now, wants, animating);
+    const int64_t report = beacon < view ? beacon : view;
+    if (report < *wake_ns) {
+        *wake_ns = report;
     }
     return err;
 }

@@ -49,7 +49,7 @@ struct fw_pipeline {
     bool beacon_current;
     uint64_t beacon_frame;    // newest frame it named
     struct fw_link_blob view; // as the front has it
-    int64_t view_ns;          // when it got it
+    int64_t view_ns;          // sent last
 
     _Alignas(8) uint8_t buf[FW_LINK_MAX_BYTES];
 };
@@ -64,6 +64,9 @@ void fw_pipeline_send_ready(struct fw_pipeline *p);
 void fw_pipeline_send_progress(void *pipeline, int percent, const char *what);
 // Sends a beacon when one is due; returns when the next one is.
 int64_t fw_pipeline_beacon(struct fw_pipeline *p, int64_t now_ns, bool wants, bool animating);
+// Tells the front where the source's user is, if that is news and not too soon: what the next
+// worker needs to go on from there. Returns when to come back.
+int64_t fw_pipeline_view(struct fw_pipeline *p, int64_t now_ns, bool wants, bool animating);
 // Sends FAILED, once. Returns `err`.
 enum fw_err fw_pipeline_fail(struct fw_pipeline *p, enum fw_err err, bool permanent,
                              const char *message);

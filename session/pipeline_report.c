@@ -11,7 +11,9 @@ enum { RETRY_MS = 5, RETRIES = 200 }; // a second in all
 static const int64_t beacon_every_ns = FW_NS_PER_S;
 // A change of `current` is told sooner, but not once per frame.
 static const int64_t beacon_edge_ns = 100 * (int64_t)FW_NS_PER_MS;
-static const int64_t view_every_ns = 500 * (int64_t)FW_NS_PER_MS; // while the picture moves
+// The view, while the picture moves; and once hands and picture have come to rest.
+static const int64_t view_every_ns = 500 * (int64_t)FW_NS_PER_MS;
+static const int64_t view_rest_ns = 100 * (int64_t)FW_NS_PER_MS;
 
 static enum fw_err send_now(struct fw_pipeline *p, void *message, uint16_t type, size_t size)
 {
@@ -93,21 +95,6 @@ static void send_beacon(struct fw_pipeline *p, bool current, bool animating)
     send_now(p, &m, FW_LINK_BEACON, sizeof(m));
 }
 
-// What the next worker needs to go on from here, should this one be lost.
-static void send_view(struct fw_pipeline *p, int64_t now_ns, bool current)
-{
-    struct fw_link_view m = { 0 };
-    m.view.size = (uint32_t)fw_render_save(p->render, m.view.bytes, sizeof(m.view.bytes));
-    if (memcmp(&m.view, &p->view, sizeof(m.view)) == 0 ||
-        (!current && now_ns - p->view_ns < view_every_ns)) {
-        return;
-    }
-    if (send_now(p, &m, FW_LINK_VIEW, sizeof(m)) == FW_OK) { // else with the next beacon
-        p->view = m.view;
-        p->view_ns = now_ns;
-    }
-}
-
 int64_t fw_pipeline_beacon(struct fw_pipeline *p, int64_t now_ns, bool wants, bool animating)
 {
     const bool current = !wants && p->status.pending == 0 && p->status.written > 0;
@@ -121,11 +108,33 @@ int64_t fw_pipeline_beacon(struct fw_pipeline *p, int64_t now_ns, bool wants, bo
         return due;
     }
     send_beacon(p, current, animating);
-    send_view(p, now_ns, current);
     p->beacon_ns = now_ns;
     p->beacon_current = current;
     p->beacon_frame = p->status.newest_written;
     return now_ns + beacon_every_ns;
+}
+
+int64_t fw_pipeline_view(struct fw_pipeline *p, int64_t now_ns, bool wants, bool animating)
+{
+    struct fw_link_view m = { 0 };
+    m.view.size = (uint32_t)fw_render_save(p->render, m.view.bytes, sizeof(m.view.bytes));
+    if (memcmp(&m.view, &p->view, sizeof(m.view)) == 0) {
+        return INT64_MAX;
+    }
+    int64_t due = p->view_ns + view_every_ns;
+    if (!wants && !animating) {
+        const int64_t half = p->view_ns + view_every_ns / 2; // keys that are held move it too
+        const int64_t rest = p->input_rx_ns + view_rest_ns;
+        due = rest > half ? rest : half;
+    }
+    if (now_ns < due) {
+        return due;
+    }
+    p->view_ns = now_ns;
+    if (send_now(p, &m, FW_LINK_VIEW, sizeof(m)) == FW_OK) { // else later
+        p->view = m.view;
+    }
+    return INT64_MAX; // the beacon comes here again
 }
 
 enum fw_err fw_pipeline_fail(struct fw_pipeline *p, enum fw_err err, bool permanent,
