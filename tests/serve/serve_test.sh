@@ -245,6 +245,10 @@ test_broken_model() {
     is 'broken model: no restart' "$(session_field "$id" restarts)" 0
     has 'broken model: a reason' "$(request GET "/api/v1/sessions/$id")" '"message":"'
     lacks 'broken model: no path in it' "$(request GET "/api/v1/sessions/$id")" "$dir"
+    status DELETE "/api/v1/sessions/$id" >/dev/null
+    id=$(post /api/v1/sessions '{"source":"scene","args":{"model":"claims.off"}}' | field id)
+    if until_true 8000 state_is "$id" failed >/dev/null; then ok 'lying model: fails'; else bad 'lying model: fails' "$(request GET "/api/v1/sessions/$id")"; fi
+    has 'lying model: says why' "$(request GET "/api/v1/sessions/$id")" 'claims to hold more'
     is 'still healthy' "$(status GET /readyz)" 200
     status DELETE "/api/v1/sessions/$id" >/dev/null
 }
@@ -380,6 +384,7 @@ test_ipv6() {
 mkdir "$dir/models"
 printf 'v 0 0 0\nv 1 0 0\nv 0 1 0\nf 1 2 3\n' >"$dir/models/Box.obj"
 cp "$dir/models/Box.obj" "$dir/secret.obj"
+printf 'OFF\n353535235358 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n' >"$dir/models/claims.off"
 head -c 5000 /dev/urandom >"$dir/models/broken.glb"
 ln -s ../secret.obj "$dir/models/out.obj"
 printf 'alice:alice-0123456789abcdef\nbob:bob-0123456789abcdef00\n' >"$dir/tokens"
