@@ -460,7 +460,7 @@ int hostile_worker_main(void)
     send_typed(&warm, FW_LINK_WARM, sizeof(warm));
     wait_start(&w, name, sizeof(name));
     if (strcmp(name, "crashes while it opens") == 0)
-        raise(SIGSEGV);
+        raise(SIGABRT);
     send_ready("nvenc");
     for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
         if (strcmp(parts[i].name, name) == 0)
