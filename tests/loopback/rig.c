@@ -266,3 +266,18 @@ void rig_rate(struct rig *rig, int bitrate_kbps, int frame_bytes)
     struct fw_link_rate m = { .bitrate_kbps = bitrate_kbps, .frame_bytes = frame_bytes };
     command(rig, &m, FW_LINK_RATE, sizeof(m));
 }
+
+int rig_needs_a_device(void **state)
+{
+    (void)state;
+    struct fw_render *render = NULL;
+    const enum fw_err err =
+        fw_render_create(&render, &(struct fw_render_params){ .log = fw_log_stderr(FW_LOG_ERROR) });
+    fw_keep_loaded(); // what the driver leaks keeps its name
+    fw_render_destroy(&render);
+    if (err == FW_ERR_NOT_FOUND) {
+        print_message("skipped: there is no Vulkan device\n");
+        exit(77);
+    }
+    return err ? -1 : 0;
+}

@@ -67,3 +67,5 @@ struct fw_packet *rig_packet(struct rig *rig, int timeout_ms);
 unsigned rig_drain(struct rig *rig, int quiet_ms);
 // Waits until `*counter` is `value` or more; packets on the way are checked and dropped.
 bool rig_wait(struct rig *rig, const unsigned *counter, unsigned value, int timeout_ms);
+// Set-up of a group of tests: ends the program as skipped (77) where there is no Vulkan device.
+int rig_needs_a_device(void **state);

@@ -14,7 +14,6 @@
 #include "loopback/picture.h"
 #include "loopback/rig.h"
 #include "render/source/testcard.h"
-#include "session/keep_loaded.h"
 
 static const struct rig_params moving = {
     .source = "testcard",
@@ -124,21 +123,6 @@ static void every_size_is_followed(void **state)
     fw_decoder_destroy(&decoder);
 }
 
-static int needs_a_device(void **state)
-{
-    (void)state;
-    struct fw_render *render = NULL;
-    const enum fw_err err =
-        fw_render_create(&render, &(struct fw_render_params){ .log = fw_log_stderr(FW_LOG_ERROR) });
-    fw_keep_loaded(); // what the driver leaks keeps its name
-    fw_render_destroy(&render);
-    if (err == FW_ERR_NOT_FOUND) {
-        print_message("skipped: there is no Vulkan device\n");
-        exit(77);
-    }
-    return err ? -1 : 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -146,5 +130,5 @@ int main(void)
         cmocka_unit_test(input_moves_the_picture),
         cmocka_unit_test(every_size_is_followed),
     };
-    return cmocka_run_group_tests_name("loopback-testcard", tests, needs_a_device, NULL);
+    return cmocka_run_group_tests_name("loopback-testcard", tests, rig_needs_a_device, NULL);
 }

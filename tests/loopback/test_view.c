@@ -13,7 +13,6 @@
 
 #include "base/clock.h"
 #include "loopback/rig.h"
-#include "session/keep_loaded.h"
 
 enum { WIDTH = 320, HEIGHT = 240, REST_MS = 400 };
 
@@ -147,21 +146,6 @@ static void a_view_of_nobody_is_ignored(void **state)
     rig_stop(&rig);
 }
 
-static int needs_a_device(void **state)
-{
-    (void)state;
-    struct fw_render *render = NULL;
-    const enum fw_err err =
-        fw_render_create(&render, &(struct fw_render_params){ .log = fw_log_stderr(FW_LOG_ERROR) });
-    fw_keep_loaded(); // what the driver leaks keeps its name
-    fw_render_destroy(&render);
-    if (err == FW_ERR_NOT_FOUND) {
-        print_message("skipped: there is no Vulkan device\n");
-        exit(77);
-    }
-    return err ? -1 : 0;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -169,5 +153,5 @@ int main(void)
         cmocka_unit_test(the_test_card_goes_on),
         cmocka_unit_test(a_view_of_nobody_is_ignored),
     };
-    return cmocka_run_group_tests_name("loopback-view", tests, needs_a_device, NULL);
+    return cmocka_run_group_tests_name("loopback-view", tests, rig_needs_a_device, NULL);
 }

@@ -416,3 +416,22 @@ bool host_wait(struct host *host, const unsigned *value, unsigned least, int tim
     }
     return false;
 }
+
+int host_wait_close(struct fw_client *c, int timeout_ms, char *error, size_t size)
+{
+    struct fw_client_message m;
+    const int64_t until = fw_now_ns() + (int64_t)timeout_ms * FW_NS_PER_MS;
+    error[0] = '\0';
+    while (fw_now_ns() < until) {
+        const enum fw_err err = fw_client_receive(c, 200, &m);
+        if (err == FW_ERR_AGAIN)
+            continue;
+        if (err)
+            return -(int)err;
+        if (m.opcode == FW_CLIENT_TEXT && strstr((const char *)m.data, "\"error\""))
+            snprintf(error, size, "%s", (const char *)m.data);
+        if (m.opcode == FW_CLIENT_CLOSE)
+            return m.close_code;
+    }
+    return 0;
+}

@@ -60,3 +60,6 @@ void host_end_channel(struct host *host, const char *code, const char *message);
 struct fw_client_params host_client(const struct host *host, const char *path);
 // Waits until `*value` (under the lock) is at least `least`; false after `timeout_ms`.
 bool host_wait(struct host *host, const unsigned *value, unsigned least, int timeout_ms);
+// Reads on until the close frame and gives its code; 0 when none comes, below 0 when the connection
+// breaks. `error` gets the last error message, "" when none came.
+int host_wait_close(struct fw_client *c, int timeout_ms, char *error, size_t size);

@@ -39,26 +39,6 @@ static struct fw_client *open_control(void)
     return c;
 }
 
-// Reads on until the close frame; `error` gets the last error message, "" when none came.
-static int wait_close(struct fw_client *c, int timeout_ms, char *error, size_t size)
-{
-    struct fw_client_message m;
-    const int64_t until = fw_now_ns() + (int64_t)timeout_ms * FW_NS_PER_MS;
-    error[0] = '\0';
-    while (fw_now_ns() < until) {
-        const enum fw_err err = fw_client_receive(c, 200, &m);
-        if (err == FW_ERR_AGAIN)
-            continue;
-        if (err)
-            return -(int)err;
-        if (m.opcode == FW_CLIENT_TEXT && strstr((const char *)m.data, "\"error\""))
-            snprintf(error, size, "%s", (const char *)m.data);
-        if (m.opcode == FW_CLIENT_CLOSE)
-            return m.close_code;
-    }
-    return 0;
-}
-
 // The next binary message of this type.
 static bool next_of(struct fw_client *c, int type, int timeout_ms, struct fw_client_message *m)
 {
@@ -138,7 +118,7 @@ static void test_bad_hello(void **state)
     for (size_t i = 1; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct fw_client *c = open_client(cases[i].path);
         fw_client_send_text(c, cases[i].text);
-        const int code = wait_close(c, 2000, error, sizeof(error));
+        const int code = host_wait_close(c, 2000, error, sizeof(error));
         if (code != cases[i].close_code)
             fail_msg("%s: %d, not %d", cases[i].text, code, cases[i].close_code);
         snprintf(want, sizeof(want), "\"code\":\"%s\"", cases[i].code);
@@ -148,7 +128,7 @@ static void test_bad_hello(void **state)
     // Binary before hello, and a viewer of one session in another.
     struct fw_client *c = open_client("/s/s1/ws");
     fw_client_send(c, FW_CLIENT_BINARY, "\x22\0\x10\0\0\0\0\0\0\0\0\0\0\0\0\0", 16);
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 4400);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 4400);
     fw_client_close(&c);
     struct fw_client_viewer v;
     const struct fw_client_params p = host_client(&host, "/s/s1/ws");
@@ -158,7 +138,7 @@ static void test_bad_hello(void **state)
              "{\"type\":\"hello\",\"version\":1,\"channel\":\"media\",\"viewer\":\"%s\"}", v.id);
     c = open_client("/s/other/ws");
     fw_client_send_text(c, text);
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 4401);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 4401);
     fw_client_close(&c);
     fw_client_leave(&v);
 }
@@ -169,7 +149,7 @@ static void test_hello_timeout(void **state)
     char error[1024];
     struct fw_client *c = open_client("/s/s1/ws");
     const int64_t start = fw_now_ns();
-    assert_int_equal(wait_close(c, 8000, error, sizeof(error)), 4408);
+    assert_int_equal(host_wait_close(c, 8000, error, sizeof(error)), 4408);
     assert_in_range(fw_now_ns() - start, 4500 * (int64_t)FW_NS_PER_MS,
                     7000 * (int64_t)FW_NS_PER_MS);
     fw_client_close(&c);
@@ -219,7 +199,7 @@ static void test_framing_rules(void **state)
         struct fw_client *c = open_control();
         for (int k = 0; k < cases[i].frames; k++)
             fw_client_send_frame(c, cases[i].first[k], "{}", 2);
-        const int code = wait_close(c, 2000, error, sizeof(error));
+        const int code = host_wait_close(c, 2000, error, sizeof(error));
         if (code != cases[i].close_code)
             fail_msg("first byte %02x: %d, not %d", cases[i].first[0], code, cases[i].close_code);
         fw_client_close(&c);
@@ -227,20 +207,20 @@ static void test_framing_rules(void **state)
     memset(big, ' ', sizeof(big));
     struct fw_client *c = open_control(); // in one frame
     fw_client_send(c, FW_CLIENT_TEXT, big, sizeof(big));
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 1009);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 1009);
     fw_client_close(&c);
     c = open_control(); // in many that sum up
     for (int i = 0; i < 7; i++)
         fw_client_send_frame(c, i ? 0 : FW_CLIENT_TEXT, big, 10000);
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 1009);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 1009);
     fw_client_close(&c);
     c = open_client("/s/s1/ws"); // before hello as well
     fw_client_send(c, FW_CLIENT_BINARY, big, sizeof(big));
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 1009);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 1009);
     fw_client_close(&c);
     c = open_control(); // 64 KiB are allowed: not JSON, so 4400 and not 1009
     fw_client_send(c, FW_CLIENT_TEXT, big, 65536);
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 4400);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 4400);
     fw_client_close(&c);
 }
 
@@ -261,7 +241,7 @@ static void test_binary_rules(void **state)
     assert_int_equal(pong.client_us, 77);
     assert_true(pong.tx_ns >= pong.rx_ns && pong.rx_ns <= fw_now_ns());
     fw_client_send(c, FW_CLIENT_BINARY, bytes, 15); // lengths that do not fit
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 1002);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 1002);
     fw_client_close(&c);
     // Binary on media.
     struct fw_client_viewer v;
@@ -269,7 +249,7 @@ static void test_binary_rules(void **state)
     assert_int_equal(fw_client_join(&v, &p, NULL, 640, 480), FW_OK);
     fw_client_send(v.media, FW_CLIENT_BINARY, bytes,
                    fw_wire_write_ping(bytes, &(struct fw_wire_ping){ .client_us = 1 }));
-    assert_int_equal(wait_close(v.media, 2000, error, sizeof(error)), 4400);
+    assert_int_equal(host_wait_close(v.media, 2000, error, sizeof(error)), 4400);
     fw_client_leave(&v);
 }
 
@@ -342,7 +322,7 @@ static void test_input_flood(void **state)
                            fw_wire_write_input(bytes, in, FW_WIRE_BATCH_MAX)))
             break;
     }
-    assert_int_equal(wait_close(c, 3000, error, sizeof(error)), 4400);
+    assert_int_equal(host_wait_close(c, 3000, error, sizeof(error)), 4400);
     assert_non_null(strstr(error, "4096"));
     fw_client_close(&c);
 }
@@ -446,13 +426,13 @@ static void test_bye_and_end(void **state)
     struct fw_client *c = open_control();
     const unsigned left = host.left;
     fw_client_send_text(c, "{\"type\":\"bye\"}");
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 1000);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 1000);
     fw_client_close(&c);
     assert_true(host_wait(&host, &host.left, left + 1, 2000));
     // The session ends under its viewers.
     c = open_control();
     host_end_channel(&host, "failed", "out of \"luck\"");
-    assert_int_equal(wait_close(c, 2000, error, sizeof(error)), 4409);
+    assert_int_equal(host_wait_close(c, 2000, error, sizeof(error)), 4409);
     assert_non_null(strstr(error, "\"code\":\"failed\""));
     assert_non_null(strstr(error, "out of \\\"luck\\\""));
     fw_client_close(&c);
