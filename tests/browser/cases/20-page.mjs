@@ -4,7 +4,7 @@
 import { chromiumPage, firefoxPage } from '../lib/browsers.mjs';
 import { assert, sleep, until, within } from '../lib/check.mjs';
 import { env } from '../lib/env.mjs';
-import { address, fake, opened, texts } from '../lib/fake-page.mjs';
+import { address, fake, hush, opened, texts } from '../lib/fake-page.mjs';
 import { FakeServer } from '../lib/fake-server.mjs';
 import {
   fine,
@@ -154,16 +154,14 @@ export const patient = {
   'a renderer that does not answer is waited for in words, until a picture comes': async () => {
     const { server, page } = await opened({});
     const slow = { type: 'state', state: 'running', code: 'slow', message: '' };
-    server.hold = true;
-    await sleep(300); // what is on its way
+    await hush(server, page);
     server.sendText(slow);
     const { level } = await says(page, /Waiting for the renderer…/);
     assert.equal(level, 'banner');
     server.hold = false;
     server.restartVideo();
     await fine(page, 5000);
-    server.hold = true;
-    await sleep(300);
+    await hush(server, page);
     server.sendText(slow);
     await says(page, /Waiting for the renderer…/);
     server.sendText({ ...slow, code: '' });

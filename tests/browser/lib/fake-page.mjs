@@ -2,9 +2,10 @@
 // A page of the fake server, and what that server was told.
 
 import { chromiumPage } from './browsers.mjs';
+import { until } from './check.mjs';
 import { env, freePort } from './env.mjs';
 import { FakeServer } from './fake-server.mjs';
-import { firstPicture } from './page.mjs';
+import { firstPicture, stats } from './page.mjs';
 
 export const SOURCES = [
   { source: 'scene', title: 'Demo scene', kind: 'demo', args: {}, description: 'a scene' },
@@ -51,6 +52,15 @@ export async function opened(
   await page.goto(address(server, `/s/fake${query}`));
   await firstPicture(page);
   return { server, page };
+}
+
+/** The server sends no more pictures, and the page has shown the last one. */
+export async function hush(server, page) {
+  server.hold = true;
+  await until(
+    'the last picture that was sent',
+    async () => (await stats(page)).lastFrameId === server.sent,
+  );
 }
 
 export const texts = (server, type) => server.log.filter((m) => m.type === type);

@@ -52,6 +52,7 @@ export class FakeServer {
     this.sessions = [];
     this.size = { width: 1280, height: 720 };
     this.hold = false; // true: frames are not sent
+    this.sent = 0; // the newest frame that was
     this.keys = 0;
   }
 
@@ -272,6 +273,7 @@ export class FakeServer {
       header.write(`avc1.${unit.subarray(sps + 4, sps + 7).toString('hex')}`, 64, 'latin1');
     }
     if (this.hold) return;
+    this.sent = this.frame;
     const message = Buffer.concat([header, unit]);
     for (const { media } of this.viewers.values()) if (media?.readyState === 1) media.send(message);
   }
