@@ -31,7 +31,7 @@ export async function until(what, probe, timeoutMs = 10_000, everyMs = 40) {
 }
 
 /**
- * What must be done within `limitMs`. A machine that is busy with something else gets another two
+ * What must be done within `limitMs`. A machine that is busy with something else gets another four
  * tries, none of which may take for ever.
  * @param {number} limitMs
  * @param {() => Promise<number | void>} attempt gives its time where not all of it counts
@@ -42,7 +42,7 @@ export async function within(limitMs, attempt) {
     const begin = performance.now();
     const own = await attempt();
     took.push(Math.round(own ?? performance.now() - begin));
-    assert.ok(took.at(-1) < 4 * limitMs, `took ${took} ms`);
-  } while (took.at(-1) >= limitMs && took.length < 3);
+    assert.ok(took.at(-1) < 6 * limitMs, `took ${took} ms`);
+  } while (took.at(-1) >= limitMs && took.length < 5);
   assert.ok(took.at(-1) < limitMs, `took ${took} ms, not once less than ${limitMs}`);
 }
