@@ -26,6 +26,7 @@ struct fw_client {
     uint8_t *message; // being put together
     size_t message_size, message_room;
     int message_opcode; // 0 = none begun
+    uint8_t small[128]; // payload of the newest control frame
 };
 
 // ---- handshake
@@ -197,7 +198,7 @@ static enum fw_err frame_size(const struct fw_client *c, size_t *header, uint64_
 static enum fw_err take_control(struct fw_client *c, int opcode, const uint8_t *data, size_t size,
                                 struct fw_client_message *out)
 {
-    static uint8_t copy[128];
+    uint8_t *copy = c->small;
     if (size > 125)
         return FW_ERR_FORMAT;
     if (opcode == FW_CLIENT_PING) {

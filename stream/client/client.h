@@ -20,6 +20,7 @@ struct fw_client_params {
     const char *headers;  // more header lines, each with its CRLF; NULL = none
     bool tls;
     const char *ca_file; // PEM to verify the server with; NULL = not verified
+    bool system_ca;      // without ca_file: verify with the certificates this system trusts
     int receive_buffer;  // bytes, 0 = the system's
     int timeout_ms;      // of each step, 0 = 5000
 };

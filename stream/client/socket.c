@@ -19,8 +19,10 @@ static enum fw_err wait_for(int fd, short events, int64_t until_ns)
 {
     for (;;) {
         const int64_t left = until_ns - fw_now_ns();
+        if (left <= 0)
+            return FW_ERR_AGAIN;
         struct pollfd p = { .fd = fd, .events = events };
-        const int n = poll(&p, 1, left > 0 ? (int)((left + FW_NS_PER_MS - 1) / FW_NS_PER_MS) : 0);
+        const int n = poll(&p, 1, (int)((left + FW_NS_PER_MS - 1) / FW_NS_PER_MS));
         if (n > 0)
             return FW_OK;
         if (n == 0)
@@ -77,9 +79,12 @@ static enum fw_err start_tls(struct fw_socket *s, const struct fw_client_params 
     if (!s->ctx)
         return FW_ERR_NOMEM;
     SSL_CTX_set_min_proto_version(s->ctx, TLS1_2_VERSION);
-    if (params->ca_file) {
-        if (SSL_CTX_load_verify_locations(s->ctx, params->ca_file, NULL) != 1)
-            return FW_ERR_INVALID;
+    const bool verify_it = params->ca_file || params->system_ca;
+    if (params->ca_file && SSL_CTX_load_verify_locations(s->ctx, params->ca_file, NULL) != 1)
+        return FW_ERR_INVALID;
+    if (!params->ca_file && verify_it && SSL_CTX_set_default_verify_paths(s->ctx) != 1)
+        return FW_ERR_INVALID;
+    if (verify_it) {
         SSL_CTX_set_verify(s->ctx, SSL_VERIFY_PEER, NULL);
         // A self-signed certificate vouches for itself only.
         X509_VERIFY_PARAM_set_flags(SSL_CTX_get0_param(s->ctx), X509_V_FLAG_PARTIAL_CHAIN);
@@ -87,7 +92,7 @@ static enum fw_err start_tls(struct fw_socket *s, const struct fw_client_params 
     s->ssl = SSL_new(s->ctx);
     if (!s->ssl || SSL_set_fd(s->ssl, s->fd) != 1)
         return FW_ERR_NOMEM;
-    if (params->ca_file) {
+    if (verify_it) {
         X509_VERIFY_PARAM *verify = SSL_get0_param(s->ssl);
         if (X509_VERIFY_PARAM_set1_ip_asc(verify, params->host) != 1 &&
             X509_VERIFY_PARAM_set1_host(verify, params->host, 0) != 1)
