@@ -168,6 +168,8 @@ export class Viewer {
       welcome: null,
       clock: new Clock(),
       inputs: 0,
+      shownInput: 0, // newest input whose picture was presented
+      decodeMs: DECODE_MS,
     });
     this.control = this.#open();
     this.control.on('open', () => {
@@ -221,6 +223,9 @@ export class Viewer {
       return;
     }
     const message = JSON.parse(data.toString());
+    if (message.session) {
+      this.decodeMs = DECODE_MS + (message.session.decodeDelayMs ?? 0);
+    }
     if (message.type === 'welcome') {
       this.welcome = message;
       this.#ping();
@@ -257,9 +262,10 @@ export class Viewer {
     this.control.send(encodeInput([{ ...event, seq: ++this.inputs, timeUs: nowUs() }]));
   }
 
-  #present(frameId) {
+  #present(frameId, inputId) {
     const decoded = { frameId, what: Ack.DECODED, timeUs: nowUs() };
     setImmediate(() => {
+      this.shownInput = Math.max(this.shownInput, inputId);
       if (this.control.readyState === WebSocket.OPEN)
         this.control.send(encodeAcks([decoded, { frameId, what: Ack.PRESENTED, timeUs: nowUs() }]));
     });
@@ -299,7 +305,8 @@ export class Viewer {
     }
     if (this.params.presents) {
       const id = Number(this.lastFrameId);
-      setTimeout(() => this.#present(id), DECODE_MS);
+      const inputId = Number(data.readBigUInt64LE(16));
+      setTimeout(() => this.#present(id, inputId), this.decodeMs);
     }
   }
 
