@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/fault.h"
 #include "encode/encoder_impl.h"
 
 enum {
@@ -38,6 +39,7 @@ struct fw_encoder {
     int applied_bytes; // the frame budget that the open back end works with
     bool rate_due;     // config holds a rate that it does not work with yet
     int64_t rate_ns;   // when the rate was last changed
+    int64_t delay_ns;
 };
 
 static unsigned backend_index(const struct fw_encoder_backend *backend)
@@ -335,6 +337,7 @@ enum fw_err fw_encoder_encode(struct fw_encoder *encoder, struct fw_frame *frame
         return err;
     }
     e->key_due = false;
+    fw_fault_wait(e->delay_ns);
     fill_packet(*packet, frame, begin_ns);
     return FW_OK;
 }
@@ -366,6 +369,11 @@ enum fw_err fw_encoder_set_rate(struct fw_encoder *encoder, int bitrate_kbps, in
         e->applied_bytes = budget(&e->config);
     }
     return e->rate_due ? FW_OK : err;
+}
+
+void fw_encoder_set_delay(struct fw_encoder *encoder, int64_t delay_ns)
+{
+    encoder->delay_ns = delay_ns;
 }
 
 enum fw_err fw_encoder_resize(struct fw_encoder *encoder, int width, int height)

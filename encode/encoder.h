@@ -44,6 +44,9 @@ enum fw_err fw_encoder_resize(struct fw_encoder *encoder, int width, int height)
 const char *fw_encoder_name(const struct fw_encoder *encoder); // the back end in use now
 bool fw_encoder_is_hardware(const struct fw_encoder *encoder);
 
+// For --allow-faults: each call of encode takes this much longer, 0 = none.
+void fw_encoder_set_delay(struct fw_encoder *encoder, int64_t delay_ns);
+
 enum { FW_ENCODER_PROBE_MAX = 16 };
 struct fw_encoder_probe {
     const char *name;

@@ -410,6 +410,12 @@ bool fw_render_wants_frame(struct fw_render *r, int64_t now_ns, int64_t *next_ns
     return changed || r->pending.dirty;
 }
 
+void fw_render_set_delays(struct fw_render *r, int64_t render_ns, int64_t convert_ns)
+{
+    r->render_delay_ns = render_ns;
+    r->convert_delay_ns = convert_ns;
+}
+
 enum fw_err fw_render_set_overlay(struct fw_render *r, const struct fw_render_overlay *overlay)
 {
     if (!r->gpu) {

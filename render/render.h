@@ -75,6 +75,9 @@ bool fw_render_wants_frame(struct fw_render *render, int64_t now_ns, int64_t *ne
 enum fw_err fw_render_frame(struct fw_render *render, uint64_t frame_id, int64_t now_ns,
                             struct fw_frame **frame);
 
+// For --allow-faults: drawing and conversion take this much longer, 0 = none.
+void fw_render_set_delays(struct fw_render *render, int64_t render_ns, int64_t convert_ns);
+
 // A small picture blended over the output, such as a software cursor. Not over host sources.
 struct fw_render_overlay {
     const uint8_t *rgba; // sRGB-encoded, straight alpha, tightly packed; NULL = take it away

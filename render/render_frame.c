@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // One frame: record, submit, wait, convert.
 #include "base/clock.h"
+#include "base/fault.h"
 #include "render/convert.h"
 #include "render/gpu_priv.h"
 #include "render/render_priv.h"
@@ -229,14 +230,14 @@ static enum fw_err draw(struct fw_render *r, struct fw_slot *slot, int64_t now_n
     if (err) {
         return err;
     }
+    fw_fault_wait(r->render_delay_ns);
     times->rendered_ns = fw_now_ns();
     read_queries(r, times);
-    if (r->targets.target.kind == FW_TARGET_COMPUTE) {
-        times->converted_ns = times->rendered_ns;
-    } else {
+    if (r->targets.target.kind != FW_TARGET_COMPUTE) {
         convert_on_cpu(&r->targets.target, &slot->frame);
-        times->converted_ns = fw_now_ns();
     }
+    fw_fault_wait(r->convert_delay_ns);
+    times->converted_ns = fw_now_ns();
     return FW_OK;
 }
 
@@ -267,7 +268,10 @@ enum fw_err fw_render_frame(struct fw_render *r, uint64_t frame_id, int64_t now_
     } else {
         times->submitted_ns = times->begun_ns;
         err = r->impl->fill(r->source, frame, now_ns);
-        times->rendered_ns = times->converted_ns = fw_now_ns();
+        fw_fault_wait(r->render_delay_ns);
+        times->rendered_ns = fw_now_ns();
+        fw_fault_wait(r->convert_delay_ns);
+        times->converted_ns = fw_now_ns();
     }
     if (err) {
         fw_frame_unref(&frame); // what was latched stays pending

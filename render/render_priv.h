@@ -46,6 +46,7 @@ struct fw_render {
     VkQueryPool queries;     // null = no timestamps
     bool timed;              // this frame writes them
     unsigned untimed_left;   // frames until one is timed again
+    int64_t render_delay_ns, convert_delay_ns;
     // --- of the open source
     const struct fw_source_impl *impl;
     struct fw_source *source;

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "session/api_fault.h"
 #include "session/api_sources.h"
 #include "session/api_trace.h"
 
@@ -290,6 +291,35 @@ static void trace(struct fw_api *api, const struct fw_http_request *req, const s
         answer_error(res, 500, "internal", "out of memory");
 }
 
+static void fault(struct fw_api *api, const struct fw_http_request *req, const struct caller *c,
+                  const char *id, struct fw_http_response *res)
+{
+    struct fw_session_view v;
+    struct fw_fault_request request;
+    char message[256];
+    if (!api->p.ops->get(api->p.user, id, &v) || !may_see(c, &v)) {
+        answer_no_session(res);
+        return;
+    }
+    if (!api->p.allow_faults) {
+        answer_error(res, 403, "faults_not_allowed",
+                     "this server breaks nothing on purpose: it was started without "
+                     "--allow-faults");
+        return;
+    }
+    json_t *body = body_object(req, res);
+    if (!body)
+        return;
+    const enum fw_err err = fw_api_fault_read(body, &request, message, sizeof(message));
+    json_decref(body);
+    if (err)
+        answer_error(res, 400, "invalid_argument", message);
+    else if (api->p.ops->fault(api->p.user, id, &request) == FW_OK)
+        res->status = 204;
+    else
+        answer_error(res, 409, "no_worker", "the session has no worker now; try again");
+}
+
 // The code is the credential here. Unknown session, used code, late code: all look alike.
 static void exchange(struct fw_api *api, const struct fw_http_request *req, const char *id,
                      int64_t now_ns, struct fw_http_response *res)
@@ -343,7 +373,7 @@ static bool allowed(const struct fw_http_request *req, unsigned methods,
     return false;
 }
 
-// "{id}", "{id}/trace" or "{id}/exchange" below /api/v1/sessions/.
+// "{id}", "{id}/trace", "{id}/fault" or "{id}/exchange" below /api/v1/sessions/.
 static void below_sessions(struct fw_api *api, const struct fw_http_request *req,
                            const struct caller *c, const char *rest, int64_t now_ns,
                            struct fw_http_response *res)
@@ -360,6 +390,9 @@ static void below_sessions(struct fw_api *api, const struct fw_http_request *req
     } else if (slash && strcmp(slash, "/trace") == 0) {
         if (allowed(req, GET, res))
             trace(api, req, c, id, now_ns, res);
+    } else if (slash && strcmp(slash, "/fault") == 0) {
+        if (allowed(req, POST, res))
+            fault(api, req, c, id, res);
     } else if (slash) {
         answer_error(res, 404, "not_found", "there is nothing at this address");
     } else if (allowed(req, GET | DELETE, res)) {

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "base/err.h"
+#include "base/fault.h"
 #include "session/models.h"
 #include "session/token.h"
 #include "stream/record.h"
@@ -55,6 +56,13 @@ struct fw_node_view {
     unsigned sessions, max_sessions;
 };
 
+// What is to go wrong in a session.
+struct fw_fault_request {
+    bool kill, hang; // its worker: ended by SIGKILL, stopped by SIGSTOP
+    bool delays;     // `faults` replaces those it has
+    struct fw_faults faults;
+};
+
 struct fw_api_ops {
     // FW_ERR_AGAIN: no seat free; FW_ERR_CLOSED: draining. On FW_OK `*id` is valid until the loop
     // turns.
@@ -64,6 +72,9 @@ struct fw_api_ops {
     bool (*at)(void *user, unsigned index, struct fw_session_view *view);
     void (*end)(void *user, const char *id);
     void (*node)(void *user, struct fw_node_view *view);
+    // FW_ERR_NOT_FOUND: no such session; FW_ERR_AGAIN: it has no worker now that could be killed or
+    // stopped. Called only with `allow_faults`.
+    enum fw_err (*fault)(void *user, const char *id, const struct fw_fault_request *fault);
 };
 
 struct fw_api_params {
@@ -71,6 +82,7 @@ struct fw_api_params {
     void *user;
     const struct fw_tokens *tokens; // not owned
     struct fw_models *models;       // not owned
+    bool allow_faults;
 };
 
 struct fw_api; // Thread: the loop thread

@@ -20,6 +20,7 @@ struct fw_encode_stage {
     pthread_t thread;
     atomic_bool key_wanted;
     atomic_bool wake_on_take; // the session waits for the mailbox to be free
+    _Atomic int64_t delay_ns;
 
     // --- encode thread only
     struct fw_encoder *encoder;
@@ -144,6 +145,7 @@ static enum fw_err encode(struct fw_encode_stage *s, const struct fw_job *job,
     if (err) {
         return err;
     }
+    fw_encoder_set_delay(s->encoder, atomic_load(&s->delay_ns));
     err = fw_encoder_encode(s->encoder, job->frame, key, packet);
     if (err) {
         return err;
@@ -376,6 +378,11 @@ void fw_encode_stage_set_rate(struct fw_encode_stage *s, int bitrate_kbps, int f
     s->frame_bytes = frame_bytes;
     s->share = share_of(&s->params, bitrate_kbps, frame_bytes);
     pthread_mutex_unlock(&s->lock);
+}
+
+void fw_encode_stage_set_delay(struct fw_encode_stage *s, int64_t delay_ns)
+{
+    atomic_store(&s->delay_ns, delay_ns);
 }
 
 void fw_encode_stage_get_status(struct fw_encode_stage *s, struct fw_encode_status *status)

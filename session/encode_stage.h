@@ -59,6 +59,8 @@ void fw_encode_stage_submit(struct fw_encode_stage *stage, const struct fw_job *
 void fw_encode_stage_request_key(struct fw_encode_stage *stage);
 // Obeyed from the next job that is begun.
 void fw_encode_stage_set_rate(struct fw_encode_stage *stage, int bitrate_kbps, int frame_bytes);
+// For --allow-faults: as fw_encoder_set_delay, from the next job on.
+void fw_encode_stage_set_delay(struct fw_encode_stage *stage, int64_t delay_ns);
 void fw_encode_stage_get_status(struct fw_encode_stage *stage, struct fw_encode_status *status);
 
 // Opens an encoder, encodes one frame and throws both away: libraries are loaded and the probe of

@@ -6,6 +6,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "base/clock.h"
 #include "base/frame.h"
 
 enum { MIN_BITRATE = 100, MAX_BITRATE = 100000, MAX_FPS = 240 };
@@ -142,6 +143,18 @@ static bool check_rate(const void *buf)
            in_range(m->frame_bytes, 0, FW_PACKET_MAX_BYTES);
 }
 
+static bool check_fault(const void *buf)
+{
+    const struct fw_link_fault *m = buf;
+    for (int i = 0; i < FW_FAULT_COUNT; i++) {
+        if (m->faults.delay_ns[i] < 0 ||
+            m->faults.delay_ns[i] > FW_FAULT_MAX_MS * (int64_t)FW_NS_PER_MS) {
+            return false;
+        }
+    }
+    return true;
+}
+
 static bool check_warm(const void *buf)
 {
     const struct fw_link_warm *m = buf;
@@ -198,6 +211,7 @@ static const struct {
     { FW_LINK_KEYFRAME, sizeof(struct fw_link_header), check_nothing },
     { FW_LINK_RATE, sizeof(struct fw_link_rate), check_rate },
     { FW_LINK_STOP, sizeof(struct fw_link_header), check_nothing },
+    { FW_LINK_FAULT, sizeof(struct fw_link_fault), check_fault },
     { FW_LINK_WARM, sizeof(struct fw_link_warm), check_warm },
     { FW_LINK_READY, sizeof(struct fw_link_ready), check_ready },
     { FW_LINK_PACKET, sizeof(struct fw_link_header), check_nothing },

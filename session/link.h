@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "base/fault.h"
 #include "base/input.h"
 #include "base/packet.h"
 
@@ -31,6 +32,7 @@ enum fw_link_type {
     FW_LINK_KEYFRAME = 5, // no body
     FW_LINK_RATE = 6,     // struct fw_link_rate
     FW_LINK_STOP = 7,     // no body; end in order within 2 s
+    FW_LINK_FAULT = 8,    // struct fw_link_fault; only under --allow-faults
     // worker → front
     FW_LINK_WARM = 32,     // struct fw_link_warm: device and pipelines stand, START may come
     FW_LINK_READY = 33,    // struct fw_link_ready: source open, encoder open
@@ -90,6 +92,11 @@ struct fw_link_credit {
 struct fw_link_rate {
     struct fw_link_header h;
     int32_t bitrate_kbps, frame_bytes;
+};
+
+struct fw_link_fault {
+    struct fw_link_header h;
+    struct fw_faults faults; // until the next of these
 };
 
 struct fw_link_warm {

@@ -323,6 +323,7 @@ static enum fw_err api_create(void *user, const struct fw_session_request *reque
     s->width = request->width;
     s->height = request->height;
     s->fps = request->fps;
+    s->faults = m->p.faults;
     s->created_ns = fw_now_ns();
     s->created = time(NULL);
     snprintf(s->title, sizeof(s->title), "%s", request->title);
@@ -441,6 +442,7 @@ static const struct fw_api_ops api_ops = {
     .at = api_at,
     .end = api_end,
     .node = api_node,
+    .fault = fw_manager_fault,
 };
 
 const struct fw_api_ops *fw_manager_api_ops(void)

@@ -8,6 +8,7 @@
 #include <uv.h>
 
 #include "base/err.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "session/api.h"
 #include "stream/server.h"
@@ -21,6 +22,8 @@ struct fw_manager_params {
     const char *cache_dir; // pipeline cache of the workers; NULL = none
     const char *log_level; // for workers
     bool validation;
+    bool allow_faults;
+    struct fw_faults faults; // of each new session; none without `allow_faults`
     int max_sessions, warm;
     int64_t idle_timeout_ns;
     int64_t seat_grace_ns; // unwatched for longer: gives its seat when the server is full

@@ -236,6 +236,7 @@ enum fw_err fw_child_start(struct child *c, const struct session *s)
     c->written = 0;
     c->published_base = s->published;
     c->credit_due = true;
+    c->faults_due = s->manager->p.allow_faults;
     c->resize_due = c->keyframe_due = false;
     c->input.count = 0;
     return FW_OK;
@@ -262,6 +263,12 @@ static enum fw_err send_due(struct child *c)
 {
     const struct session *s = c->session;
     enum fw_err err = FW_OK;
+    if (c->faults_due) {
+        struct fw_link_fault msg = { .faults = s->faults };
+        if ((err = fw_link_send(c->fd, &msg, FW_LINK_FAULT, sizeof(msg))))
+            return err;
+        c->faults_due = false;
+    }
     if (c->resize_due) {
         struct fw_link_resize msg = { .width = s->width, .height = s->height };
         if ((err = fw_link_send(c->fd, &msg, FW_LINK_RESIZE, sizeof(msg))))

@@ -5,6 +5,7 @@
 //   manager_stream.c   what viewers want
 //   manager_child.c    one worker process: spawn, messages out, reaping
 //   manager_link.c     what a worker says, all of it untrusted
+//   manager_fault.c    what goes wrong on purpose
 #pragma once
 
 #include <sys/types.h>
@@ -44,7 +45,7 @@ struct child {
     int64_t start_ns; // START sent
     // --- waiting to be sent, newest wins
     struct fw_input_queue input;
-    bool resize_due, keyframe_due, credit_due;
+    bool resize_due, keyframe_due, credit_due, faults_due;
     // --- since START
     uint64_t written;        // packets taken from the ring
     uint64_t published_base; // of the session at START
@@ -81,6 +82,7 @@ struct session {
     bool active;
     char lost_reason[512];    // what ended the last worker
     struct fw_link_blob view; // as the newest worker said last
+    struct fw_faults faults;  // under --allow-faults
 };
 
 struct fw_manager {
@@ -136,6 +138,9 @@ void fw_child_hung_up(struct child *c);
 void fw_child_readable(struct child *c);
 // The packets that lie in the ring. False: nonsense in it, the child was killed.
 bool fw_child_drain(struct child *c);
+
+// ---- manager_fault.c
+enum fw_err fw_manager_fault(void *manager, const char *id, const struct fw_fault_request *fault);
 
 // ---- manager_stream.c
 extern const struct fw_server_handler fw_manager_stream_handler;

@@ -104,6 +104,7 @@ bool fw_child_drain(struct child *c)
         if (packet) {
             fw_ring_copy(&c->ring, sizeof(head), packet->data, head.size);
             fw_ring_pop(&c->ring, size);
+            fw_fault_wait(c->session->faults.delay_ns[FW_FAULT_FRONT]);
             publish(c, &head, packet);
             fw_packet_unref(&packet);
         } else { // out of memory: this picture is lost, a whole one is asked for

@@ -42,7 +42,8 @@ void fw_session_announce(struct session *s)
                                           .source = s->source,
                                           .gpu = s->gpu,
                                           .encoder = s->encoder,
-                                          .fps = s->fps };
+                                          .fps = s->fps,
+                                          .decode_delay_ns = s->faults.delay_ns[FW_FAULT_DECODE] };
     fw_channel_set_info(s->channel, &info);
 }
 

@@ -53,6 +53,8 @@ static const struct option table[] = {
       "error, warn, info, debug or trace (info)" },
     { "validation", NULL, FLAG, AT(validation), 0, 0,
       "run workers under the Vulkan validation layer (slow)" },
+    { "allow-faults", NULL, FLAG, AT(allow_faults), 0, 0,
+      "for drills: obey FRAMEWIRE_FAULT (encode:20ms,...) and POST /api/v1/sessions/{id}/fault" },
     { "help", NULL, FLAG, AT(help), 0, 0, "this text" },
 };
 

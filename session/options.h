@@ -31,6 +31,7 @@ struct fw_serve_options {
     int idle_timeout; // s, 5-86400: a session nobody watches is ended after this
     const char *log_level;
     bool validation;
+    bool allow_faults; // FRAMEWIRE_FAULT and POST /sessions/{id}/fault are obeyed
     bool help;
 };
 

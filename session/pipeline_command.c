@@ -178,11 +178,19 @@ static void credit(struct fw_pipeline *p, const struct fw_link_credit *m)
     p->active = m->active;
 }
 
+static void fault(struct fw_pipeline *p, const struct fw_link_fault *m)
+{
+    const int64_t *delay = m->faults.delay_ns;
+    fw_render_set_delays(p->render, delay[FW_FAULT_RENDER], delay[FW_FAULT_CONVERT]);
+    fw_encode_stage_set_delay(p->stage, delay[FW_FAULT_ENCODE]);
+}
+
 static enum fw_err in_session(struct fw_pipeline *p, uint16_t type)
 {
     switch (type) {
     case FW_LINK_INPUT: input(p, (const void *)p->buf); break;
     case FW_LINK_RESIZE: resize(p, (const void *)p->buf); break;
+    case FW_LINK_FAULT: fault(p, (const void *)p->buf); break;
     case FW_LINK_KEYFRAME: fw_encode_stage_request_key(p->stage); break;
     case FW_LINK_RATE: {
         const struct fw_link_rate *m = (const void *)p->buf;

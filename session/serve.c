@@ -39,6 +39,7 @@ struct front {
     struct fw_probe_child *probe;
     char cert[PATH_MAX], key[PATH_MAX], fingerprint[128];
     char gpu[256], encoder[768];
+    struct fw_faults faults;
     bool gpu_is_cpu, warm, encoder_known, announced, stopping, gone;
     int status;
 };
@@ -53,7 +54,7 @@ static int fail(int status, const char *message)
 
 static void announce(struct front *f)
 {
-    char addresses[1024];
+    char addresses[1024], faults[128];
     unsigned models = 0;
     const bool tls = f->cert[0];
     if (f->announced || f->stopping || !f->encoder_known)
@@ -82,6 +83,10 @@ static void announce(struct front *f)
                fw_host_is_loopback(f->o.host) ? "this machine only" : "EVERYBODY who can connect");
     if (f->fingerprint[0])
         printf("  sha-256  %s\n", f->fingerprint);
+    if (f->o.allow_faults)
+        printf("  faults   %s\n", *fw_faults_print(&f->faults, faults, sizeof(faults))
+                                      ? faults
+                                      : "allowed (--allow-faults), none yet");
     fflush(stdout);
 }
 
@@ -222,6 +227,8 @@ static enum fw_err create_parts(struct front *f, char *message, size_t size)
                          .cache_dir = f->paths.cache,
                          .log_level = f->o.log_level,
                          .validation = f->o.validation,
+                         .allow_faults = f->o.allow_faults,
+                         .faults = f->faults,
                          .max_sessions = f->o.max_sessions,
                          .warm = f->o.warm,
                          .seat_grace_ns = f->o.seat_grace * (int64_t)FW_NS_PER_S,
@@ -237,7 +244,8 @@ static enum fw_err create_parts(struct front *f, char *message, size_t size)
         err = fw_api_create(&f->api, &(struct fw_api_params){ .ops = fw_manager_api_ops(),
                                                               .user = f->manager,
                                                               .tokens = f->tokens,
-                                                              .models = f->models });
+                                                              .models = f->models,
+                                                              .allow_faults = f->o.allow_faults });
     if (err)
         return err;
     struct fw_server_handler handler;
@@ -333,6 +341,8 @@ int fw_serve_main(int argc, char **argv)
         status = fail(EXIT_USAGE, message);
     } else if (f->o.help) {
         print_help();
+    } else if (fw_serve_faults(&f->o, &f->faults, message, sizeof(message)) != FW_OK) {
+        status = fail(EXIT_USAGE, message);
     } else if (fw_serve_options_check(&f->o, message, sizeof(message)) != FW_OK) {
         status = fail(EXIT_USAGE, message);
     } else {

@@ -173,6 +173,25 @@ enum fw_err fw_serve_self_signed(const struct fw_serve_options *o,
     return err;
 }
 
+enum fw_err fw_serve_faults(const struct fw_serve_options *o, struct fw_faults *faults,
+                            char *message, size_t size)
+{
+    char why[256];
+    const char *text = getenv("FRAMEWIRE_FAULT");
+    *faults = (struct fw_faults){ 0 };
+    if (!text || !*text)
+        return FW_OK;
+    if (!o->allow_faults) {
+        fprintf(stderr, "framewire: WARNING: FRAMEWIRE_FAULT is set and not obeyed: it needs "
+                        "--allow-faults\n");
+        return FW_OK;
+    }
+    const enum fw_err err = fw_faults_parse(faults, text, why, sizeof(why));
+    if (err)
+        snprintf(message, size, "FRAMEWIRE_FAULT: %s", why);
+    return err;
+}
+
 void fw_serve_settle_process(void)
 {
     struct rlimit files;

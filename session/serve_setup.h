@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/err.h"
+#include "base/fault.h"
 #include "base/log.h"
 #include "session/options.h"
 #include "stream/selfsigned.h"
@@ -22,6 +23,10 @@ enum fw_err fw_serve_find_paths(const struct fw_serve_options *options,
 enum fw_err fw_serve_self_signed(const struct fw_serve_options *options,
                                  const struct fw_serve_paths *paths, struct fw_log *log,
                                  struct fw_selfsigned *out);
+// What FRAMEWIRE_FAULT says; without --allow-faults a warning that nobody listens to it. On
+// FW_ERR_INVALID `message` says what is wrong with it.
+enum fw_err fw_serve_faults(const struct fw_serve_options *options, struct fw_faults *faults,
+                            char *message, size_t message_size);
 // As many open files as allowed, a dead reader is an error code and not a signal, a name in `ps`.
 void fw_serve_settle_process(void);
 // The addresses to open, one per line of `out`, each with `indent` in front but the first.

@@ -118,6 +118,9 @@ static void add_info(const struct fw_channel *channel, json_t *object, json_t *s
     json_object_set_new(session, "source", text_or_empty(channel->source));
     json_object_set_new(session, "state", text_or_empty(channel->state));
     json_object_set_new(session, "fps", json_integer(channel->fps));
+    if (channel->decode_delay_ns)
+        json_object_set_new(session, "decodeDelayMs",
+                            json_real((double)channel->decode_delay_ns / ms));
     json_object_set_new(object, "gpu", text_or_empty(channel->gpu));
     json_object_set_new(object, "encoder", text_or_empty(channel->encoder));
 }
@@ -152,6 +155,7 @@ void fw_channel_set_info(struct fw_channel *channel, const struct fw_channel_inf
     set_text(&channel->encoder, info->encoder);
     if (info->fps > 0)
         channel->fps = info->fps;
+    channel->decode_delay_ns = info->decode_delay_ns;
     if (TAILQ_EMPTY(&channel->viewers))
         return;
     json_t *object = json_object();

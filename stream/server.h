@@ -119,6 +119,7 @@ int fw_server_port(const struct fw_server *server);
 struct fw_channel_info {
     const char *id, *title, *source, *gpu, *encoder; // copied; for the welcome message
     int fps;
+    int64_t decode_delay_ns; // under --allow-faults: pages decode that much more slowly
 };
 
 enum fw_err fw_channel_create(struct fw_channel **channel, struct fw_server *server, void *user);

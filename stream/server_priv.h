@@ -120,6 +120,7 @@ struct fw_channel {
     struct fw_viewers viewers;
     char *id, *title, *source, *gpu, *encoder;
     int fps;
+    int64_t decode_delay_ns;
     char state[16], *state_code, *state_message;
     int width, height; // of the newest packet, 0 = none yet
     uint64_t next_input_id;

@@ -140,6 +140,11 @@ test_refusals() {
     refuses 'short token' 1 'line 1' "${common[@]}" --token-file "$dir/short"
     refuses 'unknown encoder' 1 'nosuchencoder' "${common[@]}" --encoder nosuchencoder
     refuses 'unknown GPU' 1 'nosuchgpu' "${common[@]}" --gpu nosuchgpu
+    FRAMEWIRE_FAULT=encode:20 refuses 'fault without unit' 2 'encode:20ms' "${common[@]}" \
+        --allow-faults
+    has 'faults that are not allowed: a warning' \
+        "$(FRAMEWIRE_FAULT=encode:20ms "$binary" "${common[@]}" --gpu nosuchgpu 2>&1)" \
+        'not obeyed: it needs --allow-faults'
     refuses 'bad pages' 1 '--static' "${common[@]}" --static "$dir"
     has '--version' "$("$binary" --version)" 'framewire '
     has '--help' "$("$binary" serve --help)" '--listen ADDR:PORT'

@@ -33,6 +33,7 @@ export class Decoder {
   constructor(host, fps = 60) {
     this.host = host;
     this.fps = fps;
+    this.delayMs = 0; // a drill: pictures come out that much later
     /** @type {VideoDecoder | null} */
     this.codec = null;
     this.config = '';
@@ -120,12 +121,18 @@ export class Decoder {
     /** @type {VideoDecoder} */
     const codec = new VideoDecoder({
       output: (frame) => {
-        if (codec !== this.codec) frame.close();
-        else this.onOutput(frame);
+        if (this.delayMs > 0) window.setTimeout(() => this.take(codec, frame), this.delayMs);
+        else this.take(codec, frame);
       },
       error: (error) => codec === this.codec && this.fail(error),
     });
     return codec;
+  }
+
+  /** @param {VideoDecoder} codec @param {VideoFrame} frame */
+  take(codec, frame) {
+    if (codec === this.codec) this.onOutput(frame);
+    else frame.close(); // of one that has been replaced
   }
 
   /** @param {VideoMessage} message @param {number} receivedMs */

@@ -178,6 +178,7 @@ export class Session {
     for (const key of /** @type {const} */ (['title', 'source', 'gpu', 'encoder']))
       if (typeof info[key] === 'string') this.info[key] = info[key];
     if (info.fps > 0) this.info.fps = this.decoder.fps = Number(info.fps);
+    this.decoder.delayMs = Number(info.decodeDelayMs) || 0;
     this.changed('info');
   }
 

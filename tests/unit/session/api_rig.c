@@ -25,7 +25,7 @@ struct fw_http_response res;
 json_t *answer;
 int64_t now;
 
-static void start(bool with_tokens)
+static void start(bool with_tokens, bool allow_faults)
 {
     char path[128], message[256];
     snprintf(models_dir, sizeof(models_dir), "/tmp/fw-api-XXXXXX");
@@ -47,21 +47,29 @@ static void start(bool with_tokens)
     assert_int_equal(fw_api_create(&api, &(struct fw_api_params){ .ops = &fake_ops,
                                                                   .user = &fake,
                                                                   .tokens = tokens,
-                                                                  .models = models }),
+                                                                  .models = models,
+                                                                  .allow_faults = allow_faults }),
                      FW_OK);
 }
 
 int setup_open(void **state)
 {
     (void)state;
-    start(false);
+    start(false, false);
     return 0;
 }
 
 int setup_tokens(void **state)
 {
     (void)state;
-    start(true);
+    start(true, false);
+    return 0;
+}
+
+int setup_faults(void **state)
+{
+    (void)state;
+    start(true, true);
     return 0;
 }
 

@@ -19,6 +19,7 @@ extern int64_t now;
 
 int setup_open(void **state);
 int setup_tokens(void **state); // with a token file of ALICE and BOB
+int setup_faults(void **state); // the same, and faults are allowed
 int teardown(void **state);
 
 // The status. `path` may have a query.
@@ -36,4 +37,5 @@ struct made {
 struct made make(const char *bearer); // a session
 
 #define OPEN(f)   cmocka_unit_test_setup_teardown(f, setup_open, teardown)
+#define FAULTS(f) cmocka_unit_test_setup_teardown(f, setup_faults, teardown)
 #define TOKENS(f) cmocka_unit_test_setup_teardown(f, setup_tokens, teardown)

@@ -84,6 +84,20 @@ static void fake_node(void *user, struct fw_node_view *node)
                                    .max_sessions = FAKE_ROOM };
 }
 
+static enum fw_err fake_fault(void *user, const char *id, const struct fw_fault_request *fault)
+{
+    struct fake *f = user;
+    (void)id;
+    f->fault = *fault;
+    f->faults++;
+    return f->no_worker ? FW_ERR_AGAIN : FW_OK;
+}
+
 const struct fw_api_ops fake_ops = {
-    .create = fake_create, .get = fake_get, .at = fake_at, .end = fake_end, .node = fake_node
+    .create = fake_create,
+    .get = fake_get,
+    .at = fake_at,
+    .end = fake_end,
+    .node = fake_node,
+    .fault = fake_fault,
 };

@@ -15,6 +15,9 @@ struct fake {
     } session[FAKE_ROOM];
     unsigned made;
     bool draining;
+    bool no_worker;                // that a fault could strike
+    struct fw_fault_request fault; // the last one
+    unsigned faults;
     struct fw_records *records; // of all sessions; NULL = they have none
 };
 

@@ -218,6 +218,14 @@ static void other_bodies_are_checked(void **state)
     rate.frame_bytes = -1;
     assert_int_equal(fw_link_check(&rate, sizeof(rate)), FW_ERR_FORMAT);
 
+    struct fw_link_fault fault = { .faults.delay_ns = { 0, 20000000 } };
+    fill_header(&fault, FW_LINK_FAULT, sizeof(fault));
+    assert_int_equal(fw_link_check(&fault, sizeof(fault)), FW_OK);
+    fault.faults.delay_ns[FW_FAULT_COUNT - 1] = -1;
+    assert_int_equal(fw_link_check(&fault, sizeof(fault)), FW_ERR_FORMAT);
+    fault.faults.delay_ns[FW_FAULT_COUNT - 1] = INT64_MAX;
+    assert_int_equal(fw_link_check(&fault, sizeof(fault)), FW_ERR_FORMAT);
+
     struct fw_link_view view = { .view.size = FW_LINK_MAX_VIEW };
     fill_header(&view, FW_LINK_VIEW, sizeof(view));
     assert_int_equal(fw_link_check(&view, sizeof(view)), FW_OK);
@@ -300,7 +308,7 @@ static void packet_heads_are_checked(void **state)
 static void random_bodies_do_no_harm(void **state)
 {
     struct fixture *f = *state;
-    static const uint16_t types[] = { 1, 2, 3, 4, 5, 6, 7, 32, 33, 34, 35, 36, 37, 0, 99 };
+    static const uint16_t types[] = { 1, 2, 3, 4, 5, 6, 7, 8, 32, 33, 34, 35, 36, 37, 0, 99 };
     unsigned random = 7, passed = 0;
     for (int i = 0; i < 20000; i++) {
         random = random * 1103515245u + 12345u;
@@ -309,7 +317,7 @@ static void random_bodies_do_no_harm(void **state)
             random = random * 1103515245u + 12345u;
             f->buf[b] = (uint8_t)(random >> 16);
         }
-        fill_header(f->buf, types[(random >> 4) % 15], size);
+        fill_header(f->buf, types[(random >> 4) % 16], size);
         passed += fw_link_check(f->buf, size) == FW_OK;
     }
     assert_true(passed < 20000);
