@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "session/api_fault.h"
+#include "session/api_machine.h"
 #include "session/api_sources.h"
 #include "session/api_trace.h"
 
@@ -30,7 +31,7 @@ struct caller {
 
 static void answer_json(struct fw_http_response *res, int status, json_t *json)
 {
-    char *text = json ? json_dumps(json, JSON_COMPACT) : NULL;
+    char *text = json ? json_dumps(json, JSON_COMPACT | JSON_REAL_PRECISION(9)) : NULL;
     json_decref(json);
     res->status = text ? status : 500;
     res->content_type = "application/json";
@@ -141,6 +142,26 @@ static void list_sessions(struct fw_api *api, const struct caller *c, struct fw_
         if (may_see(c, &v))
             json_array_append_new(list, session_json(&v));
     answer_json(res, 200, json_pack("{s:o}", "sessions", list));
+}
+
+// Of the node, so not for those who hold no more than a session's token.
+static bool may_see_node(const struct caller *c, struct fw_http_response *res)
+{
+    if (c->anybody || c->owner)
+        return true;
+    answer_error(res, 403, "forbidden",
+                 "a session's token does not open this; one of the file does");
+    return false;
+}
+
+static void machine(struct fw_api *api, const struct caller *c, int64_t now_ns,
+                    struct fw_http_response *res)
+{
+    struct fw_machine m;
+    if (!may_see_node(c, res))
+        return;
+    api->p.ops->machine(api->p.user, now_ns, &m);
+    answer_json(res, 200, fw_machine_json(&m, now_ns));
 }
 
 static bool is_json(const char *content_type)
@@ -419,6 +440,9 @@ static void api_http(struct fw_api *api, const struct fw_http_request *req, cons
             create_session(api, req, &c, res);
         else
             list_sessions(api, &c, res);
+    } else if (strcmp(path, "/machine") == 0) {
+        if (allowed(req, GET, res))
+            machine(api, &c, now_ns, res);
     } else if (strcmp(path, "/openapi.yaml") == 0) {
         if (!allowed(req, GET, res))
             return;

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "base/fault.h"
 #include "session/models.h"
+#include "session/telemetry.h"
 #include "session/token.h"
 #include "stream/record.h"
 #include "stream/server.h"
@@ -75,6 +76,7 @@ struct fw_api_ops {
     // FW_ERR_NOT_FOUND: no such session; FW_ERR_AGAIN: it has no worker now that could be killed or
     // stopped. Called only with `allow_faults`.
     enum fw_err (*fault)(void *user, const char *id, const struct fw_fault_request *fault);
+    void (*machine)(void *user, int64_t now_ns, struct fw_machine *machine);
 };
 
 struct fw_api_params {

@@ -148,6 +148,16 @@ static void on_due(uv_timer_t *timer)
     fw_manager_schedule(timer->data);
 }
 
+static void tell_telemetry(const struct fw_manager *m)
+{
+    pid_t pids[FW_TELEMETRY_PIDS_MAX];
+    unsigned count = 0;
+    for (const struct child *c = m->children; c && count < FW_TELEMETRY_PIDS_MAX; c = c->next)
+        if (!c->reaped)
+            pids[count++] = c->pid;
+    fw_telemetry_set_workers(m->p.telemetry, pids, count);
+}
+
 void fw_manager_schedule(struct fw_manager *m)
 {
     if (m->stopping) {
@@ -164,6 +174,7 @@ void fw_manager_schedule(struct fw_manager *m)
     if (waiting && m->spawn_fails >= SPAWN_FAILS_MAX)
         give_up_waiting(m);
     fill_pool(m, waiting, now, &soonest);
+    tell_telemetry(m);
     arm_tick(m);
     if (soonest != INT64_MAX)
         uv_timer_start(&m->due, on_due, (uint64_t)((soonest - now) / FW_NS_PER_MS + 1), 0);
@@ -436,6 +447,17 @@ static void api_node(void *user, struct fw_node_view *node)
                                    .max_sessions = (unsigned)m->p.max_sessions };
 }
 
+static void api_machine(void *user, int64_t now_ns, struct fw_machine *machine)
+{
+    const struct fw_manager *m = user;
+    fw_telemetry_get(m->p.telemetry, now_ns, machine);
+    // One that is made of the processor's time has no driver to ask.
+    struct fw_machine_gpu *gpu =
+        m->gpu_known && m->gpu_is_cpu ? fw_machine_add_gpu(machine, "software") : NULL;
+    if (gpu)
+        snprintf(gpu->name, sizeof(gpu->name), "%.127s", m->gpu);
+}
+
 static const struct fw_api_ops api_ops = {
     .create = api_create,
     .get = api_get,
@@ -443,6 +465,7 @@ static const struct fw_api_ops api_ops = {
     .end = api_end,
     .node = api_node,
     .fault = fw_manager_fault,
+    .machine = api_machine,
 };
 
 const struct fw_api_ops *fw_manager_api_ops(void)

@@ -11,6 +11,7 @@
 #include "base/fault.h"
 #include "base/log.h"
 #include "session/api.h"
+#include "session/telemetry.h"
 #include "stream/server.h"
 
 struct fw_manager;
@@ -23,7 +24,8 @@ struct fw_manager_params {
     const char *log_level; // for workers
     bool validation;
     bool allow_faults;
-    struct fw_faults faults; // of each new session; none without `allow_faults`
+    struct fw_faults faults;        // of each new session; none without `allow_faults`
+    struct fw_telemetry *telemetry; // not owned; NULL = nothing is known of the machine
     int max_sessions, warm;
     int64_t idle_timeout_ns;
     int64_t seat_grace_ns; // unwatched for longer: gives its seat when the server is full

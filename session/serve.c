@@ -16,6 +16,7 @@
 #include "session/options.h"
 #include "session/probe_child.h"
 #include "session/serve_setup.h"
+#include "session/telemetry.h"
 #include "session/token.h"
 #include "stream/selfsigned.h"
 #include "stream/server.h"
@@ -33,6 +34,7 @@ struct front {
     bool handles_open;
     struct fw_tokens *tokens;
     struct fw_models *models;
+    struct fw_telemetry *telemetry;
     struct fw_api *api;
     struct fw_manager *manager;
     struct fw_server *server;
@@ -219,27 +221,32 @@ static enum fw_err prepare(struct front *f, char *message, size_t size)
 
 static enum fw_err create_parts(struct front *f, char *message, size_t size)
 {
-    enum fw_err err = fw_manager_create(
-        &f->manager, &(struct fw_manager_params){
-                         .loop = &f->loop,
-                         .log = f->log,
-                         .gpu = f->o.gpu,
-                         .cache_dir = f->paths.cache,
-                         .log_level = f->o.log_level,
-                         .validation = f->o.validation,
-                         .allow_faults = f->o.allow_faults,
-                         .faults = f->faults,
-                         .max_sessions = f->o.max_sessions,
-                         .warm = f->o.warm,
-                         .seat_grace_ns = f->o.seat_grace * (int64_t)FW_NS_PER_S,
-                         .idle_timeout_ns = f->o.idle_timeout * (int64_t)FW_NS_PER_S,
-                         .warm_first = on_warm_first,
-                         .hopeless = on_hopeless,
-                         .admit = on_admit,
-                         .http = on_http,
-                         .stopped = on_stopped,
-                         .user = f,
-                     });
+    enum fw_err err =
+        fw_telemetry_create(&f->telemetry, &(struct fw_telemetry_params){ .log = f->log });
+    if (err)
+        return err;
+    err = fw_manager_create(&f->manager,
+                            &(struct fw_manager_params){
+                                .loop = &f->loop,
+                                .log = f->log,
+                                .gpu = f->o.gpu,
+                                .cache_dir = f->paths.cache,
+                                .log_level = f->o.log_level,
+                                .validation = f->o.validation,
+                                .allow_faults = f->o.allow_faults,
+                                .faults = f->faults,
+                                .telemetry = f->telemetry,
+                                .max_sessions = f->o.max_sessions,
+                                .warm = f->o.warm,
+                                .seat_grace_ns = f->o.seat_grace * (int64_t)FW_NS_PER_S,
+                                .idle_timeout_ns = f->o.idle_timeout * (int64_t)FW_NS_PER_S,
+                                .warm_first = on_warm_first,
+                                .hopeless = on_hopeless,
+                                .admit = on_admit,
+                                .http = on_http,
+                                .stopped = on_stopped,
+                                .user = f,
+                            });
     if (!err)
         err = fw_api_create(&f->api, &(struct fw_api_params){ .ops = fw_manager_api_ops(),
                                                               .user = f->manager,
@@ -353,6 +360,7 @@ int fw_serve_main(int argc, char **argv)
         status = run(f);
     }
     fw_api_destroy(&f->api);
+    fw_telemetry_destroy(&f->telemetry);
     fw_models_destroy(&f->models);
     fw_tokens_destroy(&f->tokens);
     free(f);

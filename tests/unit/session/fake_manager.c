@@ -93,6 +93,15 @@ static enum fw_err fake_fault(void *user, const char *id, const struct fw_fault_
     return f->no_worker ? FW_ERR_AGAIN : FW_OK;
 }
 
+static void fake_machine(void *user, int64_t now_ns, struct fw_machine *machine)
+{
+    const struct fake *f = user;
+    (void)now_ns;
+    fw_machine_clear(machine);
+    if (f->machine)
+        *machine = *f->machine;
+}
+
 const struct fw_api_ops fake_ops = {
     .create = fake_create,
     .get = fake_get,
@@ -100,4 +109,5 @@ const struct fw_api_ops fake_ops = {
     .end = fake_end,
     .node = fake_node,
     .fault = fake_fault,
+    .machine = fake_machine,
 };

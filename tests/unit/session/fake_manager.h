@@ -18,7 +18,8 @@ struct fake {
     bool no_worker;                // that a fault could strike
     struct fw_fault_request fault; // the last one
     unsigned faults;
-    struct fw_records *records; // of all sessions; NULL = they have none
+    const struct fw_machine *machine; // NULL = nothing is known
+    struct fw_records *records;       // of all sessions; NULL = they have none
 };
 
 extern const struct fw_api_ops fake_ops;

@@ -222,6 +222,7 @@ static void test_openapi(void **state)
                                          "/api/v1/sessions:",
                                          "/api/v1/sessions/{id}:",
                                          "/api/v1/sessions/{id}/exchange:",
+                                         "/api/v1/machine:",
                                          "/healthz:",
                                          "/readyz:" };
     assert_int_equal(ask("", "GET", "/api/v1/openapi.yaml", ""), 200);
@@ -229,6 +230,55 @@ static void test_openapi(void **state)
     for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++)
         assert_non_null(strstr(res.body, paths[i]));
     assert_non_null(strstr(res.body, "\"201\":"));
+}
+
+static json_t *under(const char *a, const char *b)
+{
+    return json_object_get(json_object_get(answer, a), b);
+}
+
+// What is unknown is null, and null only what is unknown.
+static void test_machine(void **state)
+{
+    (void)state;
+    struct fw_machine m;
+    assert_int_equal(ask("", "GET", "/api/v1/machine", ""), 200);
+    assert_true(json_is_null(json_object_get(answer, "sample_age_ms")));
+    assert_true(json_is_null(under("cpu", "cores")) && json_is_null(under("cpu", "used_cores")));
+    assert_true(json_is_null(under("memory", "total_bytes")));
+    assert_true(json_is_null(under("process", "cpu_seconds")));
+    assert_int_equal(json_array_size(json_object_get(answer, "gpus")), 0);
+    fw_machine_clear(&m);
+    m.sampled_ns = now - 250 * (int64_t)FW_NS_PER_MS;
+    m.cores = 8;
+    m.used_cores = 1.23456;
+    struct fw_machine_gpu *gpu = fw_machine_add_gpu(&m, "nvidia");
+    strcpy(gpu->name, "One");
+    gpu->use = 0.5;
+    gpu->throttle_known = true;
+    gpu->throttle = 1 << FW_THROTTLE_THERMAL;
+    strcpy(fw_machine_add_gpu(&m, "software")->name, "Two \xff"); // no UTF-8
+    fake.machine = &m;
+    assert_int_equal(ask("", "GET", "/api/v1/machine", ""), 200);
+    assert_non_null(strstr(res.body, "\"sample_age_ms\":250"));
+    assert_non_null(strstr(res.body, "\"cores\":8,\"used_cores\":1.235"));
+    assert_non_null(strstr(res.body, "\"name\":\"One\",\"uuid\":null,\"pci\":null,"
+                                     "\"kind\":\"nvidia\",\"use\":0.5,"
+                                     "\"memory_used_bytes\":null"));
+    assert_non_null(strstr(res.body, "\"throttle\":[\"thermal\"]"));
+    assert_non_null(strstr(res.body, "{\"name\":null,"));
+    assert_int_equal(ask("", "POST", "/api/v1/machine", ""), 405);
+}
+
+// The node's affairs are for those of the file.
+static void test_machine_access(void **state)
+{
+    (void)state;
+    const struct made m = make(ALICE);
+    assert_int_equal(ask(ALICE, "GET", "/api/v1/machine", ""), 200);
+    assert_int_equal(ask(BOB, "GET", "/api/v1/machine", ""), 200);
+    assert_int_equal(ask(m.token, "GET", "/api/v1/machine", ""), 403);
+    assert_string_equal(error_code(), "forbidden");
 }
 
 // Each endpoint with each bad credential: 401 and nothing else, the same bytes each time.
@@ -262,6 +312,7 @@ static void test_bad_credentials(void **state)
         { "DELETE", path },
         { "GET", "/api/v1/sessions/id99" },
         { "DELETE", "/api/v1/sessions/id99" },
+        { "GET", "/api/v1/machine" },
         { "GET", "/api/v1/openapi.yaml" },
         { "GET", "/api/v1/nothing" },
         { "PUT", path },
@@ -386,6 +437,8 @@ int main(void)
         OPEN(test_seats),
         OPEN(test_pages),
         OPEN(test_openapi),
+        OPEN(test_machine),
+        TOKENS(test_machine_access),
         OPEN(test_admit_open),
         TOKENS(test_bad_credentials),
         TOKENS(test_foreign),
