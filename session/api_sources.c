@@ -21,10 +21,11 @@ static const struct source_option scene_options[] = {
     { "model", "a file of the models folder, as listed here; none = the demo scene", true, NULL },
 };
 
-static const char *const off_on[] = { "0", "1", NULL };
+static const char *const motions[] = { "0", "1", "full", NULL };
 
 static const struct source_option testcard_options[] = {
-    { "animate", "1 = the bar moves, 0 = changes on input only", false, off_on },
+    { "animate", "1 = the bar moves, 0 = changes on input only, full = all of the picture moves",
+      false, motions },
 };
 
 static const struct source_type types[] = {

@@ -33,7 +33,7 @@ static enum fw_err null_open(struct fw_source **out, const struct fw_source_para
         .changed = true,
         .last_tick = -1,
     };
-    const enum fw_err err = fw_source_animate_arg(params, &s->animate);
+    const enum fw_err err = fw_source_animate_arg(params, &s->animate, NULL);
     if (err) {
         free(s);
         return err;

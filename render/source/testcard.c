@@ -121,7 +121,7 @@ static enum fw_err card_open(struct fw_source **out, const struct fw_source_para
         .fixed.use = FW_GPU_USE_GEOMETRY,
         .moving.use = FW_GPU_USE_GEOMETRY,
     };
-    enum fw_err err = fw_source_animate_arg(params, &c->animate);
+    enum fw_err err = fw_source_animate_arg(params, &c->animate, &c->full);
     if (!err) {
         err = create_pipelines(c);
     }
@@ -213,7 +213,7 @@ static void draw_run(const struct card *c, VkCommandBuffer cmd, struct run run)
 }
 
 static void draw(const struct card *c, const struct fw_record *record, VkDeviceSize moving_at,
-                 const struct run moving[2])
+                 const struct run moving[FW_TESTCARD_MOVING])
 {
     const VkCommandBuffer cmd = record->cmd;
     const float scale[2] = { 2.0f / (float)record->extent.width,
@@ -221,19 +221,23 @@ static void draw(const struct card *c, const struct fw_record *record, VkDeviceS
     const VkDeviceSize start = 0;
     fw_gpu_set_raster(cmd, record->extent, VK_CULL_MODE_NONE);
     vkCmdPushConstants(cmd, c->layout, VK_SHADER_STAGE_VERTEX_BIT, 0, sizeof(scale), scale);
+    if (moving[0].count) {
+        vkCmdBindVertexBuffers(cmd, 0, 1, &c->moving.buffer, &moving_at);
+        draw_run(c, cmd, moving[0]);
+    }
     vkCmdBindVertexBuffers(cmd, 0, 1, &c->fixed.buffer, &start);
     for (unsigned i = 0; i < FW_TESTCARD_RUNS_BELOW; i++) {
         draw_run(c, cmd, c->run[i]);
     }
     // The hand goes behind the patches: whoever reads a colour reads it at any moment.
     vkCmdBindVertexBuffers(cmd, 0, 1, &c->moving.buffer, &moving_at);
-    draw_run(c, cmd, moving[0]);
+    draw_run(c, cmd, moving[1]);
     vkCmdBindVertexBuffers(cmd, 0, 1, &c->fixed.buffer, &start);
     for (unsigned i = FW_TESTCARD_RUNS_BELOW; i < c->run_count; i++) {
         draw_run(c, cmd, c->run[i]);
     }
     vkCmdBindVertexBuffers(cmd, 0, 1, &c->moving.buffer, &moving_at);
-    draw_run(c, cmd, moving[1]);
+    draw_run(c, cmd, moving[2]);
 }
 
 static enum fw_err card_record(struct fw_source *source, const struct fw_record *record)
@@ -242,7 +246,7 @@ static enum fw_err card_record(struct fw_source *source, const struct fw_record 
     const size_t at = (size_t)(record->frame_id % MOVING_BUFFERS) * MAX_MOVING;
     struct fw_geo geo = { .vertex = (struct fw_geo_vertex *)c->moving.map + at,
                           .room = MAX_MOVING };
-    struct run moving[2];
+    struct run moving[FW_TESTCARD_MOVING];
     fw_testcard_build_moving(c, &geo, record, moving);
 
     const VkRenderingAttachmentInfo color = {

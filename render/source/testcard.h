@@ -13,6 +13,8 @@
 //   wheel meter x 50..140, y 150..420: 16 steps from below; each wheel event down (dy > 0, or dx
 //   when dy is 0) lights one more, up one less, modulo 17. Lit is 0,224,160, dark is 24,32,44.
 //   moving bar: y 575..630, from x 100 to 900 and back in 4 s of the frame's time, 40 wide, white.
+//   with animate=full the ground is a flight through a tunnel of tiles, so that every pixel outside
+//   of what is named here moves in every frame.
 //   pointer: a 6x6 square of 255,0,128 whose middle is the newest position, with a cross around.
 //   frame id: 64 blocks in 8 rows of 8, bit 0 first, row by row; white is 1. Edge length and
 //   corner as fw_testcard_id_place() below says; look at the middle of each block.

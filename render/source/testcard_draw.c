@@ -281,6 +281,39 @@ static void add_pointer(struct fw_geo *geo, const struct card *c)
     fw_geo_rect(geo, x - half, y - half, x + half, y + half, fw_geo_rgb(fw_testcard_pointer));
 }
 
+// A tunnel of tiles that comes nearer, its far end wandering: each frame of rectangles fits into
+// the one before, so that every pixel is drawn once. A near frame is so much larger than the next.
+static void add_flight(struct fw_geo *geo, const struct card *c, int64_t now_ns)
+{
+    enum { DEPTH = 22, TILES = 6 };
+    static const fw_geo_color tints[] = { 0x27466eff, 0x6e3b5aff, 0x2f6b5cff, 0x7a6a3aff };
+    const float step = 1.28f, w = (float)c->width, h = (float)c->height;
+    const int64_t way = now_ns * 6 / 1000; // 6 frames of the tunnel a second, in millionths
+    const float part = (float)(way % 1000000) / 1e6f, turn = phase(c, now_ns) * 6.2831853f;
+    const float end[2] = { w * (0.5f + 0.2f * sinf(turn)), h * (0.5f + 0.2f * cosf(turn * 2)) };
+    float scale = powf(step, part), x0 = 0, y0 = 0, x1 = w, y1 = h;
+    for (int ring = 0; ring < DEPTH && x1 - x0 > 4; ring++, scale /= step) {
+        const float s = ring == DEPTH - 1 ? 0 : scale / step;
+        const float in_x0 = fmaxf(floorf(end[0] - end[0] * s), x0);
+        const float in_x1 = fminf(ceilf(end[0] + (w - end[0]) * s), x1);
+        const float in_y0 = fmaxf(floorf(end[1] - end[1] * s), y0);
+        const float in_y1 = fminf(ceilf(end[1] + (h - end[1]) * s), y1);
+        for (int i = 0; i < TILES; i++) {
+            const int64_t at = way / 1000000 + ring + i;
+            const fw_geo_color tint = tints[at & 3], other = tints[(at + 1) & 3];
+            const float ax = floorf(x0 + (x1 - x0) * (float)i / TILES);
+            const float bx = floorf(x0 + (x1 - x0) * (float)(i + 1) / TILES);
+            const float ay = floorf(in_y0 + (in_y1 - in_y0) * (float)i / TILES);
+            const float by = floorf(in_y0 + (in_y1 - in_y0) * (float)(i + 1) / TILES);
+            fw_geo_rect(geo, ax, y0, bx, in_y0, tint);
+            fw_geo_rect(geo, ax, in_y1, bx, y1, other);
+            fw_geo_rect(geo, x0, ay, in_x0, by, other);
+            fw_geo_rect(geo, in_x1, ay, x1, by, tint);
+        }
+        x0 = in_x0, y0 = in_y0, x1 = in_x1, y1 = in_y1;
+    }
+}
+
 static void add_hand(struct fw_geo *geo, const struct card *c, float at)
 {
     if (c->width < MIN_DETAIL || c->height < MIN_DETAIL) {
@@ -296,15 +329,21 @@ static void add_hand(struct fw_geo *geo, const struct card *c, float at)
 }
 
 void fw_testcard_build_moving(const struct card *c, struct fw_geo *geo,
-                              const struct fw_record *record, struct run run[2])
+                              const struct fw_record *record, struct run run[FW_TESTCARD_MOVING])
 {
     const float now = phase(c, record->now_ns);
+    if (c->full) {
+        add_flight(geo, c, record->now_ns);
+    }
+    run[0] = (struct run){ .count = geo->count };
     add_hand(geo, c, now);
-    run[0] = (struct run){ .count = geo->count, .blend = true };
+    run[1] =
+        (struct run){ .first = run[0].count, .count = geo->count - run[0].count, .blend = true };
     add_bar(geo, c, now);
     add_answers(geo, c);
     add_status(geo, c, record->frame_id);
     add_frame_id(geo, c, record->frame_id);
     add_pointer(geo, c);
-    run[1] = (struct run){ .first = run[0].count, .count = geo->count - run[0].count };
+    const unsigned first = run[1].first + run[1].count;
+    run[2] = (struct run){ .first = first, .count = geo->count - first };
 }

@@ -8,11 +8,12 @@
 
 enum {
     MAX_STATIC = 24000,
-    MAX_MOVING = 6000,
+    MAX_MOVING = 9000,
     MOVING_BUFFERS = 4, // more than frames can be in flight
     MIN_DETAIL = 160,   // smaller pictures go without lettering and lines
     MAX_RUNS = 4,
     FW_TESTCARD_RUNS_BELOW = 2, // fixed runs under the moving hand
+    FW_TESTCARD_MOVING = 3,     // runs of what moves: the ground, the hand, and what lies on top
 };
 
 // Vertices that are drawn with one pipeline.
@@ -26,6 +27,7 @@ struct card {
     struct fw_gpu *gpu;
     int width, height, fps;
     bool animate, changed;
+    bool full; // all of the picture moves, not only bar and hand
     int64_t last_tick;
     // --- what people did
     float pointer_x, pointer_y;
@@ -46,6 +48,6 @@ struct card {
 // ---- testcard_draw.c
 // What never moves, into `geo` (empty) and the card's runs.
 void fw_testcard_build_fixed(struct card *card, struct fw_geo *geo);
-// What does, into `geo` (empty), as one soft and one solid run.
+// What does, into `geo` (empty).
 void fw_testcard_build_moving(const struct card *card, struct fw_geo *geo,
-                              const struct fw_record *record, struct run run[2]);
+                              const struct fw_record *record, struct run run[FW_TESTCARD_MOVING]);

@@ -60,6 +60,12 @@ const struct golden_case golden_cases[] = {
       .width = 320,
       .height = 240,
       .tolerance = TIGHT },
+    { .name = "testcard-full",
+      CARD,
+      .args = { { "animate", "full" } },
+      .width = 640,
+      .height = 360,
+      .tolerance = TIGHT },
     // Every way through the passes gives the same picture.
     { .name = "testcard-readback",
       .reference = "testcard-641x479",
