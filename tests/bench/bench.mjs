@@ -9,6 +9,7 @@ import path from 'node:path';
 import process from 'node:process';
 import { createInterface } from 'node:readline';
 import { Checks, Server, sleep } from '../tools/server.mjs';
+import { bootstrap, cpuSeconds, median } from './measure.mjs';
 
 const PORT = Number(process.env.FW_TEST_PORT ?? 8441);
 const PAIRS = Number(process.env.FW_BENCH_PAIRS ?? 6);
@@ -19,24 +20,6 @@ const FPS = 240; // more than two cores give: uncapped
 const CORES = os.cpus().length;
 const programs = process.env.FW_BENCH_DIR ?? 'build/tests/bench';
 const models = process.env.FW_MODELS ?? 'models';
-
-const median = (values) => quantile(values, 0.5);
-function quantile(values, q) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const at = q * (sorted.length - 1);
-  const low = Math.floor(at);
-  return sorted[low] + (at - low) * ((sorted[low + 1] ?? sorted[low]) - sorted[low]);
-}
-
-/** The middle 95 % of medians of samples drawn from the sample; the seed is fixed. */
-function bootstrap(values) {
-  let state = 12345;
-  const random = () => (state = (state * 1103515245 + 12345) % 2147483648) / 2147483648;
-  const medians = Array.from({ length: 2000 }, () =>
-    median(values.map(() => values[Math.floor(random() * values.length)])),
-  );
-  return [quantile(medians, 0.025), quantile(medians, 0.975)];
-}
 
 function floor(scene, rhythm) {
   const args = Object.entries(rhythm ? scene.floorStill : scene.floorArgs).map(
@@ -62,37 +45,6 @@ function floor(scene, rhythm) {
           : resolve(JSON.parse(stdout)),
     );
   });
-}
-
-/** CPU seconds of a process and all below it, ended children included. */
-function cpuSeconds(pid) {
-  const parents = new Map();
-  for (const name of fs.readdirSync('/proc')) {
-    if (!/^\d+$/.test(name)) {
-      continue;
-    }
-    try {
-      const text = fs.readFileSync(`/proc/${name}/stat`, 'latin1');
-      const fields = text.slice(text.lastIndexOf(')') + 2).split(' ');
-      const ticks = Number(fields[11]) + Number(fields[12]);
-      parents.set(Number(name), { parent: Number(fields[1]), ticks });
-    } catch {
-      // it has just ended
-    }
-  }
-  const below = (id) => {
-    for (let at = id; at > 1; at = parents.get(at)?.parent ?? 0) {
-      if (at === pid) {
-        return true;
-      }
-    }
-    return false;
-  };
-  let ticks = 0;
-  for (const [id, { ticks: own }] of parents) {
-    ticks += below(id) ? own : 0;
-  }
-  return ticks / 100; // USER_HZ
 }
 
 /** How many threads draw in the worker that draws: lavapipe's, of the busiest process below. */

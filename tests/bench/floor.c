@@ -3,6 +3,8 @@
 //   bench_floor SOURCE [KEY=VALUE…]   with FLOOR_FRAMES, FLOOR_FPS, FLOOR_KBPS and FLOOR_RHYTHM=1
 //                                     (pauses of 150-250 ms before each frame) in the environment;
 //                                     FLOOR_DRAG=1 moves the mouse before each frame of a hot loop
+//                                     FLOOR_CLICKS=FILE: with pauses, clicks before each frame, and
+//                                     writes what was encoded, each with its size in 32 bits first
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -128,16 +130,26 @@ static bool hot(struct result *r, struct floor_render *render, struct floor_enco
     return r->pipeline_fps > 0;
 }
 
+static bool keep(FILE *file, const void *data, int size)
+{
+    const uint32_t head = (uint32_t)size;
+    return !file || (fwrite(&head, sizeof(head), 1, file) == 1 &&
+                     fwrite(data, 1, (size_t)size, file) == (size_t)size);
+}
+
 // All three for one frame, then a pause as a person makes: caches and clocks have gone cold.
 static bool rhythm(struct result *r, struct floor_render *render, struct floor_encode *encode,
-                   struct fw_frame **kept)
+                   struct fw_frame **kept, FILE *clicks)
 {
     for (int i = -3; i < r->frames; i++) {
         const long pause_us = 150000 + random() % 100000;
         nanosleep(&(struct timespec){ .tv_nsec = i < 0 ? 0 : pause_us * 1000 }, NULL);
         struct fw_frame *frame = kept[(i + 3) % 3];
         const int64_t begin = fw_now_ns();
-        turn(render, i + 3);
+        if (clicks)
+            press(render);
+        else
+            turn(render, i + 3);
         if (!floor_render_draw(render))
             return false;
         const int64_t rendered = fw_now_ns();
@@ -145,7 +157,7 @@ static bool rhythm(struct result *r, struct floor_render *render, struct floor_e
         const int64_t converted = fw_now_ns();
         const int size = floor_encode_frame(encode, frame);
         const int64_t encoded = fw_now_ns();
-        if (size < 0)
+        if (size < 0 || !keep(clicks, floor_encode_data(encode), size))
             return false;
         if (i < 0)
             continue;
@@ -208,13 +220,18 @@ int main(int argc, char **argv)
     result.drag = from_env("FLOOR_DRAG", 0) != 0;
     struct floor_render *render = floor_render_open(&params);
     struct floor_encode *encode = floor_encode_open(&params);
-    bool good = render && encode;
+    const char *path = getenv("FLOOR_CLICKS");
+    FILE *clicks = paced && path && *path ? fopen(path, "wb") : NULL;
+    bool good = render && encode && (!path || !paced || clicks);
     for (int i = 0; good && i < KEPT; i++)
         good = (kept[i] = fw_frame_alloc(WIDTH, HEIGHT, FW_PIXEL_NV12)) != NULL;
     if (good) {
         press(render);
-        good = paced ? rhythm(&result, render, encode, kept) : hot(&result, render, encode, kept);
+        good = paced ? rhythm(&result, render, encode, kept, clicks)
+                     : hot(&result, render, encode, kept);
     }
+    if (clicks)
+        good &= fclose(clicks) == 0;
     if (good)
         print(&result, paced);
     else

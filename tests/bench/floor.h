@@ -26,6 +26,10 @@ struct floor_render *floor_render_open(const struct floor_params *params);
 void floor_render_close(struct floor_render **render);
 void floor_render_input(struct floor_render *render, const struct fw_input_event *event);
 bool floor_render_draw(struct floor_render *render);
+// Whether there is something new to draw; if not, when there will be (INT64_MAX: after input).
+bool floor_render_wants(struct floor_render *render, int64_t *next_ns);
+// The picture drawn last with blue and red swapped: what an X server of 24 bits takes.
+void floor_render_bgrx(struct floor_render *render, char *pixels, int stride);
 // The picture drawn last into `frame` (NV12 of the same size).
 void floor_render_convert(struct floor_render *render, struct fw_frame *frame);
 
@@ -33,6 +37,8 @@ struct floor_encode *floor_encode_open(const struct floor_params *params);
 void floor_encode_close(struct floor_encode **encode);
 // Bytes of the packet, -1 on failure.
 int floor_encode_frame(struct floor_encode *encode, const struct fw_frame *frame);
+// Those bytes, until the next frame is encoded.
+const void *floor_encode_data(const struct floor_encode *encode);
 
 // Frames a second of the bare parts overlapped: one thread draws and converts, one encodes, nothing
 // is sent. What a machine's scheduler gives to any pipeline of these parts. `buffers`: 3 of NV12.

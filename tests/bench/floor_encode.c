@@ -88,10 +88,14 @@ int floor_encode_frame(struct floor_encode *e, const struct fw_frame *frame)
             return -1;
     }
     int size = -1;
-    if (avcodec_send_frame(e->ctx, in) == 0 && avcodec_receive_packet(e->ctx, e->packet) == 0) {
+    av_packet_unref(e->packet);
+    if (avcodec_send_frame(e->ctx, in) == 0 && avcodec_receive_packet(e->ctx, e->packet) == 0)
         size = e->packet->size;
-        av_packet_unref(e->packet);
-    }
     av_frame_unref(in);
     return size;
+}
+
+const void *floor_encode_data(const struct floor_encode *e)
+{
+    return e->packet->data;
 }

@@ -63,7 +63,7 @@ struct floor_render *floor_render_open(const struct floor_params *params)
                                       .gpu = r->gpu,
                                       .width = params->width,
                                       .height = params->height,
-                                      .fps = 240,
+                                      .fps = params->fps,
                                       .args = params->args,
                                       .arg_count = params->arg_count,
                                       .tone_mapped = true,
@@ -105,6 +105,12 @@ void floor_render_close(struct floor_render **render)
 void floor_render_input(struct floor_render *r, const struct fw_input_event *event)
 {
     r->impl->input(r->source, event);
+}
+
+bool floor_render_wants(struct floor_render *r, int64_t *next_ns)
+{
+    bool animating;
+    return r->impl->wants_frame(r->source, fw_now_ns(), next_ns, &animating);
 }
 
 bool floor_render_draw(struct floor_render *r)
@@ -165,4 +171,15 @@ void floor_render_convert(struct floor_render *r, struct fw_frame *frame)
         .luma_stride = frame->plane[0].stride,
         .chroma_stride = frame->plane[1].stride,
     });
+}
+
+void floor_render_bgrx(struct floor_render *r, char *pixels, int stride)
+{
+    for (uint32_t y = 0; y < r->extent.height; y++) {
+        const uint32_t *in =
+            (const uint32_t *)((const char *)r->target.pixels + y * r->target.stride);
+        uint32_t *out = (uint32_t *)(pixels + (size_t)y * (size_t)stride);
+        for (uint32_t x = 0; x < r->extent.width; x++)
+            out[x] = (in[x] & 0xff00ff00u) | (in[x] & 0xffu) << 16 | (in[x] >> 16 & 0xffu);
+    }
 }
