@@ -27,11 +27,16 @@ static uint64_t upper_edge(unsigned index)
 
 void fw_histogram_add(struct fw_histogram *h, int64_t duration_ns)
 {
+    fw_histogram_add_many(h, duration_ns, 1);
+}
+
+void fw_histogram_add_many(struct fw_histogram *h, int64_t duration_ns, uint32_t times)
+{
     const uint64_t us = duration_ns > 0 ? (uint64_t)duration_ns / 1000 : 0;
-    h->bucket[index_of(us)]++;
-    h->count++;
-    h->sum_us += us;
-    if (us > h->max_us) {
+    h->bucket[index_of(us)] += times;
+    h->count += times;
+    h->sum_us += us * times;
+    if (us > h->max_us && times) {
         h->max_us = us;
     }
 }

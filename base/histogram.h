@@ -17,6 +17,8 @@ struct fw_histogram {
 
 // Values below 0 count as 0, values above the range land in the last bucket; max_us is exact.
 void fw_histogram_add(struct fw_histogram *h, int64_t duration_ns);
+// The same `times` times.
+void fw_histogram_add_many(struct fw_histogram *h, int64_t duration_ns, uint32_t times);
 // Adds all of `from` to `h`.
 void fw_histogram_merge(struct fw_histogram *h, const struct fw_histogram *from);
 // The value in us at quantile `q` (0.0-1.0), upper edge of its step; 0 when empty.

@@ -418,6 +418,7 @@ void fw_channel_tick(struct fw_channel *channel, int64_t now_ns)
     if (now_ns - channel->beacon_sent_ns >= JUST_SENT_MS * ms)
         send_beacon(channel, NULL, now_ns);
     fw_channel_update(channel);
+    fw_records_tick(channel->records, channel->pacer ? channel->pacer->serial : 0, now_ns);
 }
 
 // ---- video

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "base/clock.h"
+#include "stream/age.h"
 
 static_assert(sizeof(struct fw_frame_record) <= 208, "the size stated in the header");
 
@@ -22,17 +23,28 @@ struct fw_records {
     uint64_t newest_input;       // that arrived
     uint64_t shown_input;        // newest that was presented
     struct fw_record_sums sums;
+    struct fw_record_totals *totals, own; // where else it is summed up; `own`: nowhere else
+    struct fw_age age;
+    uint32_t age_viewer; // whose screen that is
 };
 
 struct fw_records *fw_records_create(void)
 {
-    return calloc(1, sizeof(struct fw_records));
+    struct fw_records *r = calloc(1, sizeof(*r));
+    if (r)
+        r->totals = &r->own;
+    return r;
 }
 
 void fw_records_destroy(struct fw_records **records)
 {
     free(*records);
     *records = NULL;
+}
+
+void fw_records_set_totals(struct fw_records *r, struct fw_record_totals *totals)
+{
+    r->totals = totals ? totals : &r->own;
 }
 
 // ---- one record
@@ -114,9 +126,64 @@ static void sum_inputs(struct fw_records *r, const struct fw_frame_record *rec)
         const int64_t rx = r->inputs[id % FW_RECORDS_INPUTS].id == id
                                ? r->inputs[id % FW_RECORDS_INPUTS].rx_ns
                                : 0;
-        if (rx && rec->at[FW_POINT_PRESENTED] >= rx)
-            fw_histogram_add(&r->sums.input_to_presented, rec->at[FW_POINT_PRESENTED] - rx);
+        const int64_t ns = rec->at[FW_POINT_PRESENTED] - rx;
+        if (rx && ns >= 0) {
+            fw_histogram_add(&r->sums.input_to_presented, ns);
+            fw_bins_add(&r->totals->input_to_presented, ns, 1);
+        }
     }
+}
+
+// ---- age of the picture
+
+// The oldest change of those not shown yet, from the newest back to `last`, 0 = none. What was
+// drawn again has not changed.
+static int64_t oldest_change(const struct fw_records *r, const struct fw_frame_record *last)
+{
+    int64_t oldest = 0;
+    for (uint64_t back = 1; back <= FW_RECORDS_OPEN && back <= r->count; back++) {
+        const struct fw_frame_record *rec = &r->kept[(r->count - back) % FW_RECORDS_KEPT];
+        if (last && rec->frame_id > last->frame_id)
+            continue;
+        if (rec != last && rec->outcome == FW_OUTCOME_PRESENTED)
+            break;
+        if (rec->change_ns && !rec->again && (!oldest || rec->change_ns < oldest))
+            oldest = rec->change_ns;
+    }
+    return oldest;
+}
+
+static void age_until(struct fw_records *r, int64_t change_ns, int64_t until_ns)
+{
+    const struct fw_age_out out = { &r->sums.age, &r->totals->age };
+    fw_age_until(&r->age, change_ns, until_ns, &out);
+}
+
+static void age_shown(struct fw_records *r, const struct fw_frame_record *rec)
+{
+    const int64_t at = rec->at[FW_POINT_PRESENTED];
+    if (rec->viewer != r->age_viewer)
+        fw_age_reset(&r->age);
+    r->age_viewer = rec->viewer;
+    if (!at)
+        return; // nobody knows when
+    age_until(r, oldest_change(r, rec), at);
+    fw_age_shown(&r->age, rec->animating ? rec->at[FW_POINT_BEGUN] : 0, at);
+}
+
+void fw_records_tick(struct fw_records *r, uint32_t viewer, int64_t now_ns)
+{
+    // By then the front knows of a change, and the client has said what it showed.
+    const int64_t until = now_ns - FW_NS_PER_S;
+    if (viewer != r->age_viewer)
+        fw_age_reset(&r->age);
+    r->age_viewer = viewer;
+    age_until(r, oldest_change(r, NULL), until);
+}
+
+int64_t fw_records_age(const struct fw_records *r, int64_t now_ns)
+{
+    return fw_age_at(&r->age, oldest_change(r, NULL), now_ns);
 }
 
 static void finish(struct fw_records *r, struct fw_frame_record *rec, enum fw_outcome outcome,
@@ -128,16 +195,22 @@ static void finish(struct fw_records *r, struct fw_frame_record *rec, enum fw_ou
     rec->shows_input = rec->at[FW_POINT_INPUT] && rec->input_id > r->shown_input;
     for (int i = 0; i < FW_STAGE_COUNT; i++) {
         const int64_t ns = fw_frame_record_stage(rec, (enum fw_stage)i);
-        if (ns >= 0)
+        if (ns >= 0) {
             fw_histogram_add(&r->sums.stage[i], ns);
+            fw_bins_add(&r->totals->stage[i], ns, 1);
+        }
     }
     r->sums.outcome[outcome]++;
     r->sums.reason[reason]++;
+    r->totals->reason[reason]++;
     if (outcome != FW_OUTCOME_PRESENTED)
         return;
     const int64_t total = fw_frame_record_total(rec);
-    if (total >= 0)
+    if (total >= 0) {
         fw_histogram_add(&r->sums.total, total);
+        fw_bins_add(&r->totals->total, total, 1);
+    }
+    age_shown(r, rec);
     if (rec->input_id > r->shown_input) {
         sum_inputs(r, rec);
         r->shown_input = rec->input_id;
@@ -155,6 +228,7 @@ static struct fw_frame_record *add(struct fw_records *r, uint64_t frame_id, int6
     *rec = (struct fw_frame_record){ .frame_id = frame_id, .seen_ns = now_ns };
     r->newest_id = frame_id;
     r->sums.frames++;
+    r->totals->frames++;
     return rec;
 }
 
@@ -235,6 +309,8 @@ void fw_records_publish(struct fw_records *r, const struct fw_packet *packet,
     rec->shows_input = rec->at[FW_POINT_INPUT] && rec->input_id > r->shown_input;
     r->sums.keys += packet->key;
     r->sums.bytes += packet->size;
+    r->totals->keys += packet->key;
+    r->totals->bytes += packet->size;
     if (!viewer->serial)
         finish(r, rec, FW_OUTCOME_SKIPPED, FW_REASON_NOBODY);
 }

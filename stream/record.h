@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/bins.h"
 #include "base/histogram.h"
 #include "base/packet.h"
 #include "base/trace.h"
@@ -46,17 +47,27 @@ struct fw_record_sums {
     struct fw_histogram stage[FW_STAGE_COUNT]; // known stages; `rest` of those presented
     struct fw_histogram total;                 // presented
     struct fw_histogram input_to_presented;    // one value for each input
+    struct fw_histogram age;                   // one value for each ms watched, see stream/age.h
     uint64_t outcome[FW_OUTCOME_COUNT];
     uint64_t reason[FW_REASON_COUNT];
     uint64_t frames, keys, bytes;
 };
 
-// Thread: one. Some 930 KiB.
+// The same of many sessions, in bins, for monitoring. What a session adds stays when it ends.
+struct fw_record_totals {
+    struct fw_bins stage[FW_STAGE_COUNT], total, input_to_presented, age;
+    uint64_t reason[FW_REASON_COUNT]; // FW_REASON_NONE: presented
+    uint64_t frames, keys, bytes;     // published
+};
+
+// Thread: one. Some 935 KiB.
 struct fw_records;
 
 // NULL when out of memory.
 struct fw_records *fw_records_create(void);
 void fw_records_destroy(struct fw_records **records);
+// From now on everything is added there too. Not owned; NULL = nowhere.
+void fw_records_set_totals(struct fw_records *records, struct fw_record_totals *totals);
 
 // ---- feeding
 
@@ -94,8 +105,14 @@ struct fw_record_ack {
 void fw_records_ack(struct fw_records *r, uint32_t viewer, const struct fw_record_ack *ack,
                     int64_t now_ns);
 
+// Tells the age of the picture up to a moment in the past when all that had changed by then is
+// known here. `viewer` is the one that paces, 0 = nobody does. Call about once a second.
+void fw_records_tick(struct fw_records *r, uint32_t viewer, int64_t now_ns);
+
 // ---- reading
 
+// How old the picture is on the screen of the viewer that paces, as far as is known here.
+int64_t fw_records_age(const struct fw_records *r, int64_t now_ns);
 unsigned fw_records_count(const struct fw_records *r); // FW_RECORDS_KEPT at most
 // 0 is the oldest.
 const struct fw_frame_record *fw_records_at(const struct fw_records *r, unsigned index);
