@@ -156,6 +156,11 @@ check $? "nor in its state folder"
 [[ -z $(ip netns pids "$a") ]]
 check $? "no process is left behind" "$(ip netns pids "$a" | tr '\n' ' ')"
 
+# ---- over a link that is slow on purpose ---------------------------------------------------------
+
+FW_NS_A=$a FW_NS_B=$b FW_SHAPER=${FW_SHAPER:-$PWD/build/tests/net/shaper} FW_VALIDATION=0 \
+    run_client shaped tests/net/shaped.mjs
+
 # ---- behind a proxy, as deploy/proxy/ says -------------------------------------------------------
 
 # Both proxies before one framewire on loopback; the visitor knows them by a name of their own.

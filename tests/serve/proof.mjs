@@ -2,7 +2,7 @@
 // Time that is put into a stage on purpose shows up in exactly that stage: what a trace says of
 // where the milliseconds go is true.
 import process from 'node:process';
-import { bestOf, contradiction, differences } from '../tools/proof.mjs';
+import { alternate, bestOf, contradiction, differences } from '../tools/proof.mjs';
 import { Checks, Server, Viewer, freePort, until } from '../tools/server.mjs';
 
 const DELAY_MS = 20;
@@ -19,24 +19,11 @@ async function fault(id, body) {
   if (status !== 204) throw new Error(`fault ${JSON.stringify(body)}: ${status}`);
 }
 
-/** Inputs with and without the delay in turn, each once the one before is on the screen. */
-async function alternate(id, viewer, delay) {
-  const inputs = { with: new Set(), without: new Set() };
-  for (let i = 0; i < 2 * PAIRS; i++) {
-    const on = i % 2 === 0;
-    await fault(id, { delay: on ? delay : '' });
-    viewer.move();
-    (on ? inputs.with : inputs.without).add(viewer.inputs);
-    if (!(await until(() => viewer.shownInput >= viewer.inputs, 5000 * slow, 2)))
-      throw new Error(`input ${viewer.inputs} was never shown`);
-  }
-  await fault(id, { delay: '' });
-  return inputs;
-}
-
 async function provesStage(id, viewer, name, stage) {
   const wrong = await bestOf(4, async () => {
-    const inputs = await alternate(id, viewer, `${name}:${DELAY_MS}ms`);
+    const inputs = await alternate(viewer, PAIRS, (on) =>
+      fault(id, { delay: on ? `${name}:${DELAY_MS}ms` : '' }),
+    );
     const { body } = await server.api('GET', `/sessions/${id}/trace?last=60s`);
     const found = differences(body, inputs);
     const more = found.stages[stage].toFixed(2);

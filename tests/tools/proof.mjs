@@ -3,6 +3,8 @@
 // picture, with the delay and without it in turn, so that a busy machine slows both alike; their
 // frames' stages are compared by medians.
 
+import { until } from './server.mjs';
+
 export const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 
 /**
@@ -23,6 +25,25 @@ export function differences(trace, inputs) {
     frames ? ms(sides[0], name) - ms(sides[1], name) : NaN,
   ]);
   return { stages: Object.fromEntries(stages), frames };
+}
+
+/**
+ * Inputs with and without something in turn, each once the one before is on the screen.
+ * @param {import('./server.mjs').Viewer} viewer
+ * @param {(on: boolean) => Promise<void>} set
+ */
+export async function alternate(viewer, pairs, set) {
+  const inputs = { with: new Set(), without: new Set() };
+  for (let i = 0; i < 2 * pairs; i++) {
+    const on = i % 2 === 0;
+    await set(on);
+    viewer.move();
+    (on ? inputs.with : inputs.without).add(viewer.inputs);
+    if (!(await until(() => viewer.shownInput >= viewer.inputs, 20000, 2)))
+      throw new Error(`input ${viewer.inputs} was never shown`);
+  }
+  await set(false);
+  return inputs;
 }
 
 /** What contradicts that `ms` were added to `stage` alone; "" if nothing does. */
