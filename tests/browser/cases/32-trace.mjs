@@ -5,6 +5,7 @@ import { chromiumPage } from '../lib/browsers.mjs';
 import { assert, sleep, until } from '../lib/check.mjs';
 import { firstPicture, stats } from '../lib/page.mjs';
 import { Server } from '../lib/server.mjs';
+import { bestOf, contradiction, differences } from '../../tools/proof.mjs';
 
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 
@@ -49,5 +50,34 @@ export const timed = {
     assert.ok(ours.length >= 5, `${ours.length} inputs`);
     const apart = pageMs - serverMs;
     assert.ok(apart > -2 && apart < 0.5 * pageMs + 5, `page ${pageMs} ms, records ${serverMs} ms`);
+  },
+
+  'a decoder that is 20 ms slower is seen as that, and nothing else is': async () => {
+    const server = await Server.shared();
+    const args = { animate: '0' };
+    const size = { width: 640, height: 360 };
+    const created = await server.create({ source: 'testcard', args, ...size, fps: 240 });
+    const page = await chromiumPage(size);
+    await page.goto(server.url(created.page));
+    await firstPicture(page);
+    const wrong = await bestOf(4, async () => {
+      const inputs = { with: new Set(), without: new Set() };
+      for (let i = 0; i < 30; i++) {
+        const on = i % 2 === 0;
+        const delay = on ? 'decode:20ms' : '';
+        const { status } = await server.api('POST', `/sessions/${created.id}/fault`, { delay });
+        assert.equal(status, 204);
+        const { lastInputId: before } = await stats(page);
+        await page.mouse.move(100 + 10 * i, 100 + (i % 7));
+        const shown = await until('the input to be shown', async () => {
+          const { lastInputId } = await stats(page);
+          return lastInputId > before && lastInputId;
+        });
+        for (let id = before + 1; id <= shown; id++) (on ? inputs.with : inputs.without).add(id);
+      }
+      const { body } = await server.api('GET', `/sessions/${created.id}/trace?last=60s`);
+      return contradiction(differences(body, inputs), 'decode', 20, 12);
+    });
+    assert.equal(wrong, '');
   },
 };

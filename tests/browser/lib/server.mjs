@@ -50,7 +50,8 @@ export class Server {
       const { folder } = await models();
       proxies ??= makeProxies();
       const origins = (await proxies).flatMap((proxy) => ['--public-origin', proxy.origin]);
-      await server.launch([...origins, '--max-sessions', '32', '--warm', '2'], folder);
+      const args = [...origins, '--max-sessions', '32', '--warm', '2', '--allow-faults'];
+      await server.launch(args, folder);
       return server;
     })();
     return shared;
