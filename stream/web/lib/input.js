@@ -9,6 +9,8 @@ const TOUCH_SLOTS = 10;
 // A 1 kHz+ mouse delivers its moves coalesced; more than this per event carries nothing new and
 // would come near the server's limit of events per second.
 const MOVES_PER_EVENT = 8;
+// A time of an event that is older, or to come, is none.
+const LATE_MAX_MS = 1000;
 const LINE_PX = 100 / 3;
 // DOM `buttons` bit → DOM `button` number
 const BUTTON_BITS = [
@@ -94,6 +96,7 @@ export class Input {
     /** @type {{x: number, y: number} | null} */
     this.last = null;
     this.ctrlDownAt = -1;
+    this.whenUs = 0; // of what is handled just now
     this.abort = new AbortController();
     this.listen();
   }
@@ -133,9 +136,20 @@ export class Input {
     );
   }
 
+  /**
+   * An input happened when the browser got it, not when its handler ran: a busy page runs late.
+   * @param {Event} event
+   */
+  happened(event) {
+    const lateMs = performance.now() - event.timeStamp;
+    const sound = lateMs >= 0 && lateMs < LATE_MAX_MS;
+    this.whenUs = sound ? Math.round(event.timeStamp * 1000) : nowUs();
+  }
+
   /** @param {PointerEvent} event */
   onPointer(event) {
     event.preventDefault();
+    this.happened(event);
     if (event.type === 'pointerdown') {
       this.stage.focus({ preventScroll: true });
       try {
@@ -190,6 +204,7 @@ export class Input {
    * @param {number} mods
    */
   moveTo(event, box, mods) {
+    this.happened(event);
     const at = this.place(event, box);
     const dx = this.last ? at.x - this.last.x : 0;
     const dy = this.last ? at.y - this.last.y : 0;
@@ -241,6 +256,7 @@ export class Input {
 
   /** @param {PointerEvent} event */
   onPointerLost(event) {
+    this.happened(event);
     const slot = this.touches.get(event.pointerId);
     if (slot !== undefined) {
       this.touches.delete(event.pointerId);
@@ -255,6 +271,7 @@ export class Input {
   /** @param {WheelEvent} event */
   onWheel(event) {
     event.preventDefault(); // ctrl+wheel would zoom the page
+    this.happened(event);
     const box = this.host.box();
     const { dx, dy } = wheelPixels(event, this.stage.clientHeight);
     this.push({
@@ -284,6 +301,7 @@ export class Input {
     event.preventDefault();
     if (down && (event.repeat || held)) return;
     if (!down && !held) return;
+    this.happened(event);
     const mods = modsOf(event);
     this.fixAltGr(event, down);
     this.key(code, down, mods);
@@ -326,6 +344,7 @@ export class Input {
     this.buttons = 0;
     this.keys.clear();
     this.touches.clear();
+    this.whenUs = nowUs();
     this.push({ kind: InputKind.RELEASE, state: 0, mods: 0, code: 0, x: 0, y: 0 });
     this.flush();
   }
@@ -340,7 +359,7 @@ export class Input {
 
   /** @param {Omit<InputEventData, 'seq' | 'timeUs' | 'dx' | 'dy'> & {dx?: number, dy?: number}} data */
   push(data) {
-    this.queue.push({ dx: 0, dy: 0, ...data, seq: ++this.seq, timeUs: nowUs() });
+    this.queue.push({ dx: 0, dy: 0, ...data, seq: ++this.seq, timeUs: this.whenUs });
   }
 
   flush() {

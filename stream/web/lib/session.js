@@ -267,7 +267,8 @@ export class Session {
   sendInput(events) {
     if (this.hidden || this.connection.full) return false;
     if (!this.connection.send(encodeInput(events))) return false;
-    this.sentInputs.push({ seq: events[events.length - 1].seq, at: performance.now() });
+    const { seq, timeUs } = events[events.length - 1];
+    this.sentInputs.push({ seq, at: timeUs / 1000 });
     if (this.sentInputs.length > 512) this.sentInputs.shift();
     return true;
   }
