@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "stream/server_priv.h"
 
-static_assert(FW_PACKET_HEADROOM >= FW_WIRE_VIDEO_KEY_HEADER + LWS_PRE,
+static_assert(FW_PACKET_HEADROOM >= FW_WIRE_VIDEO_HEADER_MAX + LWS_PRE,
               "both headers fit before the payload");
 
 static const int64_t ms = FW_NS_PER_MS;
@@ -444,8 +444,7 @@ const struct fw_records *fw_channel_records(const struct fw_channel *channel)
 
 void fw_channel_publish(struct fw_channel *channel, struct fw_packet *packet)
 {
-    const size_t header = packet->key ? FW_WIRE_VIDEO_KEY_HEADER : FW_WIRE_VIDEO_HEADER;
-    fw_wire_write_video_header(packet->data - header, packet);
+    fw_wire_write_video_header(packet->data - fw_wire_video_header_size(packet->key), packet);
     record(channel, packet);
     channel->stats.published++;
     channel->width = packet->width;

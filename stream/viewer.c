@@ -193,7 +193,7 @@ static void send_packet(struct fw_viewer *viewer, struct fw_packet *packet)
 {
     struct lws *wsi = viewer->media->wsi;
     struct fw_channel_stats *stats = &viewer->channel->stats;
-    const size_t header = packet->key ? FW_WIRE_VIDEO_KEY_HEADER : FW_WIRE_VIDEO_HEADER;
+    const size_t header = fw_wire_video_header_size(packet->key);
     const size_t size = header + packet->size;
     const int64_t handed = fw_now_ns();
     viewer->stamp_frame = packet->frame_id;

@@ -117,6 +117,9 @@ enum fw_err fw_wire_parse_video(const uint8_t *data, size_t size, struct fw_wire
         .payload = data + head.header_len,
         .payload_size = head.payload_len,
     };
+    const size_t more = video->key ? FW_WIRE_VIDEO_KEY_HEADER : FW_WIRE_VIDEO_HEADER;
+    if (head.header_len >= more + sizeof(uint32_t))
+        video->convert_us = get32(data + more);
     if (!video->key)
         return FW_OK;
     if (head.header_len < FW_WIRE_VIDEO_KEY_HEADER ||
@@ -303,10 +306,15 @@ static uint32_t span_us(int64_t from_ns, int64_t to_ns)
     return us > UINT32_MAX ? UINT32_MAX : (uint32_t)us;
 }
 
+size_t fw_wire_video_header_size(bool key)
+{
+    return FW_WIRE_VIDEO_HEADER_MAX - (key ? 0 : FW_CODEC_STRING_SIZE);
+}
+
 size_t fw_wire_write_video_header(uint8_t *out, const struct fw_packet *packet)
 {
     const struct fw_frame_times *t = &packet->times;
-    const size_t header = packet->key ? FW_WIRE_VIDEO_KEY_HEADER : FW_WIRE_VIDEO_HEADER;
+    const size_t header = fw_wire_video_header_size(packet->key);
     put_head(
         out, FW_WIRE_VIDEO,
         (uint8_t)((packet->key ? FW_VIDEO_KEY : 0) | (packet->animating ? FW_VIDEO_ANIMATING : 0)),
@@ -327,6 +335,8 @@ size_t fw_wire_write_video_header(uint8_t *out, const struct fw_packet *packet)
         memset(codec, 0, FW_CODEC_STRING_SIZE);
         memcpy(codec, packet->codec, strnlen(packet->codec, FW_CODEC_STRING_SIZE - 1));
     }
+    put32(out + header - 8, span_us(t->rendered_ns, t->converted_ns));
+    put32(out + header - 4, 0);
     return header;
 }
 

@@ -13,8 +13,9 @@
 enum {
     FW_WIRE_VERSION = 1,
     FW_WIRE_HEADER_MIN = 8,
-    FW_WIRE_VIDEO_HEADER = 64,
-    FW_WIRE_VIDEO_KEY_HEADER = 96,
+    FW_WIRE_VIDEO_HEADER = 64,      // at least
+    FW_WIRE_VIDEO_KEY_HEADER = 96,  // with the codec string
+    FW_WIRE_VIDEO_HEADER_MAX = 104, // of a key frame, with what follows either
     FW_WIRE_BATCH_HEADER = 16,
     FW_WIRE_INPUT_SIZE = 40,
     FW_WIRE_ACK_SIZE = 24,
@@ -57,6 +58,7 @@ struct fw_wire_video {
     int64_t change_ns, begun_ns, encoded_ns;
     uint16_t width, height, coded_width, coded_height;
     uint32_t render_us, encode_us;
+    uint32_t convert_us;              // of render_us; 0 = not told
     char codec[FW_CODEC_STRING_SIZE]; // "" unless key
     const uint8_t *payload;           // into the message
     size_t payload_size;
@@ -127,7 +129,9 @@ enum fw_err fw_wire_parse_input_stamp(const uint8_t *data, size_t size,
                                       struct fw_wire_input_stamp *stamp);
 
 // Writers. Each returns the bytes written; the caller gives room enough as named.
-// The header of a video message: FW_WIRE_VIDEO_KEY_HEADER bytes of room.
+// Bytes before the payload of a video message as it is written here.
+size_t fw_wire_video_header_size(bool key);
+// The header of a video message: FW_WIRE_VIDEO_HEADER_MAX bytes of room at most.
 size_t fw_wire_write_video_header(uint8_t *out, const struct fw_packet *packet);
 // FW_WIRE_BATCH_HEADER + count * FW_WIRE_INPUT_SIZE (or ACK_SIZE) bytes of room, count 1-64.
 size_t fw_wire_write_input(uint8_t *out, const struct fw_wire_input *events, unsigned count);

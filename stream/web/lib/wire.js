@@ -38,6 +38,7 @@ const PING_HEADER = 16;
 const PING_ESTIMATE_HEADER = 32;
 const INPUT_SIZE = 40;
 const ACK_SIZE = 24;
+const STAMP_SIZE = 24;
 const VIDEO_HEADER = 64;
 const VIDEO_KEY_HEADER = 96;
 const TWO32 = 4294967296;
@@ -50,11 +51,12 @@ export class WireError extends Error {}
  * @typedef {{frameId: number, what: number, timeUs: number}} AckData
  * @typedef {{type: 0x01, key: boolean, animating: boolean, frameId: number, inputId: number,
  *   changeNs: number, begunNs: number, encodedNs: number, width: number, height: number,
- *   codedWidth: number, codedHeight: number, renderUs: number, encodeUs: number, codec: string,
- *   data: Uint8Array}} VideoMessage
+ *   codedWidth: number, codedHeight: number, renderUs: number, encodeUs: number, convertUs: number,
+ *   codec: string, data: Uint8Array}} VideoMessage
  * @typedef {{type: 0x30, current: boolean, animating: boolean, serverNs: number,
  *   newestFrame: number}} BeaconMessage
- * @typedef {{type: 0x31, frameId: number, handedNs: number, acceptedNs: number}} StampMessage
+ * @typedef {{frameId: number, handedNs: number, acceptedNs: number}} Stamp
+ * @typedef {{type: 0x31, stamps: Stamp[]}} StampMessage newest first
  * @typedef {{type: 0x32, clientUs: number, receivedNs: number, sentNs: number}} PongMessage
  * @typedef {{type: 0x33, seq: number, inputId: number, receivedNs: number}} InputStampMessage
  * @typedef {{type: -1, unknown: number}} UnknownMessage
@@ -113,14 +115,9 @@ export function decode(buffer) {
         serverNs: readU64(view, 8),
         newestFrame: readU64(view, 16),
       };
-    case Type.STAMP: // the newest; the payload has earlier ones, which no page needs
+    case Type.STAMP:
       need(32);
-      return {
-        type: 0x31,
-        frameId: readU64(view, 8),
-        handedNs: readU64(view, 16),
-        acceptedNs: readU64(view, 24),
-      };
+      return { type: 0x31, stamps: readStamps(view, headerLength, payloadLength) };
     case Type.PONG:
       need(32);
       return {
@@ -143,6 +140,24 @@ export function decode(buffer) {
 }
 
 /**
+ * The newest stands in the header, those before it in the payload.
+ * @param {DataView} view
+ * @param {number} headerLength
+ * @param {number} payloadLength
+ * @returns {Stamp[]}
+ */
+function readStamps(view, headerLength, payloadLength) {
+  const places = [8];
+  const end = headerLength + payloadLength;
+  for (let at = headerLength; at + STAMP_SIZE <= end; at += STAMP_SIZE) places.push(at);
+  return places.map((at) => ({
+    frameId: readU64(view, at),
+    handedNs: readU64(view, at + 8),
+    acceptedNs: readU64(view, at + 16),
+  }));
+}
+
+/**
  * @param {DataView} view
  * @param {number} flags
  * @param {number} headerLength
@@ -151,6 +166,7 @@ export function decode(buffer) {
  */
 function decodeVideo(view, flags, headerLength, payloadLength) {
   const key = (flags & 1) !== 0;
+  const more = key ? VIDEO_KEY_HEADER : VIDEO_HEADER; // what older servers do not tell
   const message = {
     type: /** @type {0x01} */ (0x01),
     key,
@@ -166,6 +182,7 @@ function decodeVideo(view, flags, headerLength, payloadLength) {
     codedHeight: view.getUint16(54, true),
     renderUs: view.getUint32(56, true),
     encodeUs: view.getUint32(60, true),
+    convertUs: headerLength >= more + 4 ? view.getUint32(more, true) : 0,
     codec: key ? readText(view, 64, 32) : '',
     data: new Uint8Array(view.buffer, headerLength, payloadLength),
   };

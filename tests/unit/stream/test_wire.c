@@ -41,6 +41,7 @@ static struct fw_packet *make_packet(bool key)
     packet->times = (struct fw_frame_times){
         .change_ns = 1000,
         .begun_ns = 2000,
+        .rendered_ns = 4002000,
         .converted_ns = 5002000,
         .enc_begin_ns = 6000000,
         .enc_end_ns = 9000000,
@@ -54,7 +55,7 @@ static void test_video(void **state)
     (void)state;
     for (int key = 0; key < 2; key++) {
         struct fw_packet *packet = make_packet(key);
-        const size_t header = key ? FW_WIRE_VIDEO_KEY_HEADER : FW_WIRE_VIDEO_HEADER;
+        const size_t header = key ? 104 : 72;
         uint8_t *start = packet->data - header;
         struct fw_wire_video v;
         assert_int_equal(fw_wire_write_video_header(start, packet), header);
@@ -67,6 +68,7 @@ static void test_video(void **state)
         assert_int_equal(v.encoded_ns, 9000000);
         assert_int_equal(v.render_us, 5000);
         assert_int_equal(v.encode_us, 3000);
+        assert_int_equal(v.convert_us, 1000);
         assert_int_equal(v.width, 641);
         assert_int_equal(v.height, 479);
         assert_int_equal(v.coded_width, 642);
@@ -92,6 +94,7 @@ static void test_video_codec_unterminated(void **state)
     uint8_t bytes[FW_WIRE_VIDEO_KEY_HEADER] = { 0x01, 1, 96 };
     struct fw_wire_video v;
     assert_int_equal(fw_wire_parse_video(bytes, sizeof(bytes), &v), FW_OK);
+    assert_int_equal(v.convert_us, 0); // not told
     memset(bytes + FW_WIRE_VIDEO_HEADER, 'a', FW_CODEC_STRING_SIZE);
     assert_int_equal(fw_wire_parse_video(bytes, sizeof(bytes), &v), FW_ERR_FORMAT);
     bytes[2] = 64; // a key frame whose header has no room for the codec
