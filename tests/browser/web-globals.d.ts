@@ -10,5 +10,6 @@ interface Window {
     framewire: {
         stats: () => Record<string, number | string>;
         session: object;
+        hud: object;
     };
 }

@@ -44,6 +44,15 @@ export class Clock {
     return this.samples.length ? Math.min(...this.samples.map((s) => s.rttMs)) : 0;
   }
 
+  /** How much round trips differ from one to the next, on average, in ms. */
+  get jitterMs() {
+    const { samples } = this;
+    let sum = 0;
+    for (let i = 1; i < samples.length; i++)
+      sum += Math.abs(samples[i].rttMs - samples[i - 1].rttMs);
+    return samples.length > 1 ? sum / (samples.length - 1) : 0;
+  }
+
   /**
    * For the server: how its clock stands to this one (server − client), and the bound of the error.
    * @param {number} nowMs

@@ -19,7 +19,7 @@ const HEALTHY_MS = 10_000;
  *   frame: (frame: VideoFrame, info: FrameInfo) => void,
  *   keyframe: (reason: string) => void,
  *   received: (frameId: number, atMs: number) => void,
- *   dropped: (frameId: number) => void,
+ *   dropped: (frameId: number, reason: import('./frame-trace.js').DropReason) => void,
  *   unsupported: (codec: string, width: number, height: number) => void,
  *   trouble: (message: string) => void,
  * }} DecoderHost
@@ -63,13 +63,13 @@ export class Decoder {
     const { frameId } = message;
     if (this.paused || (this.needKey && !message.key) || receivedMs < this.blockedUntilMs) {
       this.host.received(frameId, receivedMs);
-      this.host.dropped(frameId);
+      this.host.dropped(frameId, this.paused ? 'hidden' : 'needs_key');
       if (!this.paused && receivedMs >= this.blockedUntilMs) this.ask('no key frame yet');
       return;
     }
     if (message.key && !this.prepare(message)) {
       this.host.received(frameId, receivedMs);
-      this.host.dropped(frameId);
+      this.host.dropped(frameId, 'decoder');
       return;
     }
     this.decode(message, receivedMs);
@@ -139,7 +139,7 @@ export class Decoder {
   decode(message, receivedMs) {
     if (!this.codec || this.codec.state !== 'configured') {
       this.host.received(message.frameId, receivedMs);
-      this.host.dropped(message.frameId);
+      this.host.dropped(message.frameId, 'decoder');
       this.fail(new Error('the decoder was closed'));
       return;
     }
@@ -242,7 +242,8 @@ export class Decoder {
     this.needKey = true;
     this.asked = false;
     while (this.held.length) this.release();
-    for (const info of this.inside.values()) this.host.dropped(info.frameId);
+    const reason = this.paused ? 'hidden' : 'decoder';
+    for (const info of this.inside.values()) this.host.dropped(info.frameId, reason);
     this.inside.clear();
     const { codec } = this;
     this.codec = null;

@@ -15,6 +15,7 @@ import { fixBlue } from './color.js';
  *   destroy: () => void,
  * }} Path `show` does not close the frame it is given
  * @typedef {import('./decoder.js').FrameInfo} FrameInfo
+ * @typedef {import('./frame-trace.js').DropReason} DropReason
  */
 
 /** @returns {PathName[]} those this browser has */
@@ -133,7 +134,7 @@ export function crop(frame, width, height) {
 export class Presenter {
   /**
    * @param {HTMLElement} stage where the picture's element is put
-   * @param {{presented: (info: FrameInfo) => void, dropped: (info: FrameInfo) => void,
+   * @param {{presented: (info: FrameInfo) => void, dropped: (info: FrameInfo, reason: DropReason) => void,
    *   trouble: (message: string) => void}} host
    */
   constructor(stage, host) {
@@ -185,15 +186,16 @@ export class Presenter {
    * @param {FrameInfo} info
    */
   present(frame, info) {
-    if (this.next) this.discard();
+    if (this.next) this.discard('newer');
     this.next = { frame, info };
     void this.pump();
   }
 
-  discard() {
+  /** @param {DropReason} reason */
+  discard(reason) {
     if (!this.next) return;
     this.next.frame.close();
-    this.host.dropped(this.next.info);
+    this.host.dropped(this.next.info, reason);
     this.next = null;
   }
 
@@ -217,7 +219,7 @@ export class Presenter {
         this.height = info.height;
         this.host.presented(info);
       } catch (error) {
-        this.host.dropped(info);
+        this.host.dropped(info, 'screen');
         this.stepDown(error);
       } finally {
         picture.close();
@@ -236,7 +238,7 @@ export class Presenter {
   }
 
   destroy() {
-    this.discard();
+    this.discard('hidden');
     for (const path of [this.path, this.old]) {
       path?.element.remove();
       path?.destroy();

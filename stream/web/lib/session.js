@@ -24,14 +24,15 @@ const MEASURE_AFTER_MS = 2500;
 export class Session {
   /**
    * @param {{id: string, stage: HTMLElement, token: () => string, present: string,
-   *   changed: (what: Change) => void}} params
+   *   changed: (what: Change) => void, shown?: () => void}} params `shown`: after each picture
    */
-  constructor({ id, stage, token, present, changed }) {
+  constructor({ id, stage, token, present, changed, shown = () => {} }) {
     this.id = id;
     this.stage = stage;
     this.token = token;
     this.forced = present;
     this.changed = changed;
+    this.shown = shown;
     /** @type {ServerState} */
     this.server = { state: 'starting', code: '', message: '' };
     this.progress = { percent: -1, what: '' };
@@ -47,7 +48,7 @@ export class Session {
     /** @type {import('./wire.js').AckData[]} */
     this.acks = [];
     this.flushing = false;
-    /** @type {{seq: number, at: number}[]} last event of each batch on its way */
+    /** @type {{seq: number, at: number, count: number}[]} last event of each batch on its way */
     this.sentInputs = [];
 
     const scheme = location.protocol === 'https:' ? 'wss:' : 'ws:';
@@ -62,7 +63,7 @@ export class Session {
     });
     this.presenter = new Presenter(stage, {
       presented: (info) => this.onPresented(info),
-      dropped: (info) => this.drop(info.frameId),
+      dropped: (info, reason) => this.drop(info.frameId, reason),
       trouble: (message) => this.note(`Showing pictures differently: ${message}`),
     });
     this.decoder = new Decoder(this.decoderHost());
@@ -146,13 +147,13 @@ export class Session {
   decoderHost() {
     return {
       frame: (frame, info) => {
-        this.stats.decoded++;
+        this.stats.onDecoded(info.frameId, performance.now());
         this.ack(info.frameId, Ack.DECODED);
         this.presenter.present(frame, info);
       },
       keyframe: (reason) => this.requestKeyframe(reason),
       received: (frameId, atMs) => this.ack(frameId, Ack.RECEIVED, atMs),
-      dropped: (frameId) => this.drop(frameId),
+      dropped: (frameId, reason) => this.drop(frameId, reason),
       unsupported: (codec, width, height) => this.onUnsupported(codec, width, height),
       trouble: () => {
         this.stats.decoderErrors++;
@@ -211,16 +212,19 @@ export class Session {
       this.decoder.feed(message, now);
     } else if (message.type === Type.BEACON) {
       this.stats.onBeacon(message, now);
+    } else if (message.type === Type.STAMP) {
+      this.stats.trace.onStamps(message.stamps);
     } else if (message.type === Type.INPUT_STAMP) {
-      this.onInputStamp(message.seq, message.inputId);
+      this.onInputStamp(message);
     }
   }
 
-  /** @param {number} seq @param {number} inputId */
-  onInputStamp(seq, inputId) {
+  /** @param {import('./wire.js').InputStampMessage} stamp */
+  onInputStamp({ seq, inputId, receivedNs }) {
     while (this.sentInputs.length && this.sentInputs[0].seq < seq) this.sentInputs.shift();
     const sent = this.sentInputs[0];
-    if (sent?.seq === seq) this.stats.onInputStamp(inputId, sent.at);
+    if (sent?.seq !== seq) return;
+    this.stats.trace.onInput({ id: inputId, sentMs: sent.at, receivedNs, count: sent.count });
   }
 
   /** @param {import('./decoder.js').FrameInfo} info */
@@ -235,6 +239,7 @@ export class Session {
     const slow = this.server.code === 'slow';
     if (slow) this.server = { ...this.server, code: '', message: '' };
     if (first || slow || this.server.state === 'restarting') this.changed('picture');
+    this.shown();
   }
 
   /** @param {string} codec @param {number} width @param {number} height */
@@ -268,14 +273,14 @@ export class Session {
     if (this.hidden || this.connection.full) return false;
     if (!this.connection.send(encodeInput(events))) return false;
     const { seq, timeUs } = events[events.length - 1];
-    this.sentInputs.push({ seq, at: timeUs / 1000 });
+    this.sentInputs.push({ seq, at: timeUs / 1000, count: events.length });
     if (this.sentInputs.length > 512) this.sentInputs.shift();
     return true;
   }
 
-  /** @param {number} frameId */
-  drop(frameId) {
-    this.stats.dropped++;
+  /** @param {number} frameId @param {import('./frame-trace.js').DropReason} reason */
+  drop(frameId, reason) {
+    this.stats.onDropped(frameId, reason, performance.now());
     this.ack(frameId, Ack.DROPPED);
   }
 
@@ -309,7 +314,7 @@ export class Session {
     this.hidden = hidden;
     this.connection.send({ type: 'visibility', visible: !hidden });
     this.decoder.setPaused(hidden);
-    if (hidden) this.presenter.discard();
+    if (hidden) this.presenter.discard('hidden');
     else this.connection.probe();
   }
 

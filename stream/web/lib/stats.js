@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: MIT
 // What is counted for the HUD, for scripts (window.framewire.stats()) and the age of the picture.
 
+import { FrameTrace } from './frame-trace.js';
+import { Lately } from './histogram.js';
+
 const WINDOW_MS = 1000;
 const BEACON_LATE_MS = 1500;
 const PENDING_MAX = 256;
+const RAMP_STEPS_MAX = 32;
+const LEARNED_MS = 250;
 
 /** Things per second over the last second, and their bytes. */
 class Rate {
@@ -33,6 +38,10 @@ export class Stats {
   /** @param {import('./clock.js').Clock} clock */
   constructor(clock) {
     this.clock = clock;
+    this.trace = new FrameTrace(clock);
+    this.ages = new Lately(); // weighted by time
+    this.inputToScreen = new Lately(); // one value for each input
+    this.aged = -1; // up to when `ages` knows
     this.received = 0;
     this.decoded = 0;
     this.presented = 0;
@@ -44,8 +53,6 @@ export class Stats {
     /** @type {FrameInfo | null} the picture on screen */
     this.shown = null;
     this.shownMs = 0;
-    /** What the newest picture that was drawn took; one that is only sent sharper draws nothing. */
-    this.cost = { renderUs: -1, encodeUs: -1 };
     /** @type {{frameId: number, changeNs: number}[]} received, not yet on screen */
     this.pending = [];
     /** @type {{newestFrame: number, current: boolean, animating: boolean, serverNs: number} | null} */
@@ -57,12 +64,11 @@ export class Stats {
     this.traffic = new Rate();
     /** @type {number[]} input → on screen, ms, newest last */
     this.inputDelays = [];
-    /** @type {Map<number, number>} session-wide input id → when it was sent, ms */
-    this.inputs = new Map();
   }
 
   /** @param {import('./wire.js').VideoMessage} message @param {number} bytes @param {number} now */
   onReceived(message, bytes, now) {
+    this.trace.onReceived(message, now);
     this.received++;
     if (message.codec) this.codec = message.codec;
     this.traffic.add(now, bytes);
@@ -70,37 +76,39 @@ export class Stats {
     if (this.pending.length > PENDING_MAX) this.pending.shift();
   }
 
+  /** @param {number} frameId @param {number} now */
+  onDecoded(frameId, now) {
+    this.decoded++;
+    this.trace.onDecoded(frameId, now);
+  }
+
+  /** @param {number} frameId @param {import('./frame-trace.js').DropReason} reason @param {number} now */
+  onDropped(frameId, reason, now) {
+    this.dropped++;
+    this.trace.onDropped(frameId, reason, now);
+  }
+
   /** @param {FrameInfo} info @param {number} now */
   onPresented(info, now) {
+    this.countAge(now);
     this.presented++;
     this.frames.add(now, 0);
     this.shown = info;
     this.shownMs = now;
-    if (info.renderUs > 0) this.cost = { renderUs: info.renderUs, encodeUs: info.encodeUs };
     this.pending = this.pending.filter((p) => p.frameId > info.frameId);
-    if (info.inputId > this.lastInputId) {
-      this.lastInputId = info.inputId;
-      const sent = this.inputs.get(info.inputId);
-      if (sent !== undefined) {
-        this.inputDelays.push(now - sent);
-        if (this.inputDelays.length > 120) this.inputDelays.shift();
-      }
-      for (const id of this.inputs.keys()) if (id <= info.inputId) this.inputs.delete(id);
-    }
-  }
-
-  /**
-   * @param {number} inputId
-   * @param {number} sentMs
-   */
-  onInputStamp(inputId, sentMs) {
-    this.inputs.set(inputId, sentMs);
-    if (this.inputs.size > 1024)
-      this.inputs.delete(/** @type {number} */ (this.inputs.keys().next().value));
+    const inputs = this.trace.onPresented(info.frameId, now);
+    for (const { sentMs, count } of inputs) this.inputToScreen.add(now, now - sentMs, count);
+    if (info.inputId <= this.lastInputId) return;
+    this.lastInputId = info.inputId;
+    const newest = inputs[inputs.length - 1];
+    if (newest?.id !== info.inputId) return;
+    this.inputDelays.push(now - newest.sentMs);
+    if (this.inputDelays.length > 120) this.inputDelays.shift();
   }
 
   /** @param {import('./wire.js').BeaconMessage} beacon @param {number} now */
   onBeacon(beacon, now) {
+    this.countAge(now);
     const fresh = !this.beacon || beacon.newestFrame !== this.beacon.newestFrame;
     if (beacon.current) this.staleSinceNs = 0;
     else if (!this.staleSinceNs || fresh) this.staleSinceNs = beacon.serverNs;
@@ -113,7 +121,7 @@ export class Stats {
     this.pending = [];
     this.beacon = null;
     this.staleSinceNs = 0;
-    this.inputs.clear();
+    this.trace.reset();
   }
 
   /**
@@ -132,6 +140,25 @@ export class Stats {
     if (newest && beacon.current) return late ? now - this.beaconMs : 0;
     if (next) return since(next.changeNs);
     return since(this.staleSinceNs || beacon.serverNs);
+  }
+
+  /**
+   * Sums up the age since the last call: to be called before anything that changes it. Between two
+   * such moments it is 0, or rises with the time. That a picture is no longer current is learned
+   * when the next one comes: "current" counts once that could be here.
+   * @param {number} now
+   */
+  countAge(now) {
+    const age = this.age(now);
+    const until = age === 0 ? Math.max(this.aged, now - LEARNED_MS) : now;
+    const passed = this.aged < 0 ? 0 : until - this.aged;
+    this.aged = until;
+    if (age < 0 || !(passed > 0)) return;
+    const ramp = Math.min(passed, age);
+    if (passed > ramp) this.ages.add(now, 0, passed - ramp);
+    const steps = Math.min(RAMP_STEPS_MAX, Math.ceil(ramp));
+    for (let i = 0; i < steps; i++)
+      this.ages.add(now, age - ((i + 0.5) / steps) * ramp, ramp / steps);
   }
 
   /** What scripts see: counts since the page opened. */

@@ -29,6 +29,7 @@ const session = new Session({
   stage,
   token: () => sessionToken(id),
   present: new URLSearchParams(location.search).get('present') ?? '',
+  shown: () => hud.due(),
   changed: (what) => {
     if (what === 'notice') showNotice(session.notice);
     else if (what === 'info') showInfo();
@@ -36,28 +37,14 @@ const session = new Session({
   },
 });
 
-const hud = new Hud($('hud'), () => {
-  const { stats } = session;
-  const now = performance.now();
-  const delays = [...stats.inputDelays].sort((a, b) => a - b);
-  return {
-    fps: stats.frames.read(now).perSecond,
-    kbps: stats.traffic.read(now).kbps,
-    width: stats.shown?.width ?? 0,
-    height: stats.shown?.height ?? 0,
-    codec: stats.codec,
-    encoder: session.info.encoder,
-    gpu: session.info.gpu,
-    rttMs: stats.clock.known ? stats.clock.rttMs : -1,
-    ageMs: stats.age(now),
-    inputMs: delays.length ? delays[delays.length >> 1] : -1,
-    renderMs: stats.cost.renderUs / 1000,
-    encodeMs: stats.cost.encodeUs / 1000,
-    present: session.choice.path,
-  };
-});
+const hud = new Hud($('hud'), session.stats, () => ({
+  codec: session.stats.codec,
+  encoder: session.info.encoder,
+  gpu: session.info.gpu,
+  present: session.choice.path,
+}));
 
-window.framewire = { stats: () => session.stats.snapshot(), session };
+window.framewire = { stats: () => session.stats.snapshot(), session, hud };
 
 // ---- what is wrong, in words
 
@@ -181,7 +168,9 @@ bar.addEventListener('focusin', wakeBar);
 
 function toggleHud() {
   hud.toggle();
-  $('hud-button').setAttribute('aria-pressed', String(hud.open));
+  const button = $('hud-button');
+  button.setAttribute('aria-pressed', String(hud.open));
+  button.dataset.size = hud.size;
 }
 
 function toggleHelp() {
