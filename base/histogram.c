@@ -16,7 +16,7 @@ static unsigned index_of(uint64_t us)
     return row * FW_HISTOGRAM_SUB + step;
 }
 
-static uint64_t upper_edge(unsigned index)
+uint64_t fw_histogram_edge(unsigned index)
 {
     const unsigned row = index / FW_HISTOGRAM_SUB, step = index % FW_HISTOGRAM_SUB;
     if (row == 0) {
@@ -63,7 +63,7 @@ uint64_t fw_histogram_quantile(const struct fw_histogram *h, double q)
     for (unsigned i = 0; i < FW_HISTOGRAM_POW * FW_HISTOGRAM_SUB; i++) {
         seen += h->bucket[i];
         if (seen >= rank) {
-            const uint64_t edge = upper_edge(i);
+            const uint64_t edge = fw_histogram_edge(i);
             return edge < h->max_us ? edge : h->max_us;
         }
     }

@@ -23,3 +23,5 @@ void fw_histogram_add_many(struct fw_histogram *h, int64_t duration_ns, uint32_t
 void fw_histogram_merge(struct fw_histogram *h, const struct fw_histogram *from);
 // The value in us at quantile `q` (0.0-1.0), upper edge of its step; 0 when empty.
 uint64_t fw_histogram_quantile(const struct fw_histogram *h, double q);
+// The largest value in us that step `index` of `bucket` holds; the last step also holds all above.
+uint64_t fw_histogram_edge(unsigned index);

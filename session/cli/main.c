@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "session/cli/bench.h"
 #include "session/cli/list.h"
 #include "session/serve.h"
 #include "session/worker.h"
@@ -28,6 +29,7 @@ static const struct command {
     int (*main)(int argc, char **argv);
 } commands[] = {
     { "serve", "serve sessions to browsers (--help lists its options)", serve },
+    { "bench", "put a server under load and measure it (--help lists its options)", fw_bench_main },
     { "gpus", "list the Vulkan devices of this machine", fw_list_gpus_main },
     { "encoders", "try the video encoders and say which work", fw_list_encoders_main },
     { "version", "print the version", print_version },

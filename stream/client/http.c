@@ -71,7 +71,6 @@ static bool join_chunks(struct reply *r, bool write)
 
 static bool complete(struct reply *r)
 {
-    take_head(r);
     if (!r->body)
         return false;
     if (r->chunked)
@@ -111,6 +110,7 @@ static enum fw_err read_reply(struct fw_socket *s, struct reply *r, int64_t unti
             return err == FW_ERR_AGAIN ? FW_ERR_TIMEOUT : err;
         r->size += got;
         r->data[r->size] = '\0';
+        take_head(r);
         if (!r->body && r->size > HEAD_MAX)
             return FW_ERR_FORMAT;
     }

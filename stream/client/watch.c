@@ -126,7 +126,8 @@ enum fw_err fw_watch_input(struct fw_watch *w, struct fw_wire_input *events, uns
         events[i].valid = true;
         events[i].seq = ++w->seq;
         events[i].time_us = (uint64_t)(now / FW_NS_PER_US);
-        fw_inputs_sent(&w->inputs, w->seq, due_ns ? due_ns : now);
+        if (due_ns != FW_WATCH_NOT_FOLLOWED)
+            fw_inputs_sent(&w->inputs, w->seq, due_ns ? due_ns : now);
     }
     return send_bytes(w, FW_CLIENT_BINARY, out, fw_wire_write_input(out, events, count));
 }

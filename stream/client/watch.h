@@ -80,8 +80,10 @@ void fw_watch_ack(struct fw_watch *watch, uint64_t frame_id, enum fw_wire_ack_wh
                   int64_t at_ns);
 enum fw_err fw_watch_flush(struct fw_watch *watch);
 
+enum { FW_WATCH_NOT_FOLLOWED = -1 };
 // Sends 1 to FW_WIRE_BATCH_MAX events; their seq and time are filled in here. `due_ns`: when they
-// should have happened, which is what latency counts from; 0 = now.
+// should have happened, which is what latency counts from; 0 = now; FW_WATCH_NOT_FOLLOWED: nobody
+// waits for a picture that shows them.
 enum fw_err fw_watch_input(struct fw_watch *watch, struct fw_wire_input *events, unsigned count,
                            int64_t due_ns);
 // Inputs sent that no picture has shown so far.

@@ -14,7 +14,16 @@ const FOLDERS = [
   ['stream/', ['base/', 'stream/']],
   [
     'session/cli/',
-    ['base/', 'render/', 'encode/', 'stream/', 'stream/client/', 'session/', 'session/cli/'],
+    [
+      'base/',
+      'render/',
+      'render/source/', // the test card is read back
+      'encode/',
+      'stream/',
+      'stream/client/',
+      'session/',
+      'session/cli/',
+    ],
   ],
   ['session/', ['base/', 'render/', 'encode/', 'stream/', 'session/']],
 ];

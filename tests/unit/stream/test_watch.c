@@ -196,6 +196,20 @@ static void test_refusals(void **state)
     assert_non_null(strstr(error.message, "--tls-ca"));
 }
 
+// An answer that takes many reads.
+static void test_large_answer(void **state)
+{
+    (void)state;
+    const struct fw_remote r = remote(true);
+    struct fw_remote_error error;
+    char *text;
+    size_t size;
+    assert_int_equal(fw_remote_text(&r, "/big.css", &text, &size, &error), FW_OK);
+    assert_int_equal(size, 300000);
+    assert_int_equal(strspn(text, "x"), 300000);
+    free(text);
+}
+
 static void test_end(void **state)
 {
     (void)state;
@@ -238,8 +252,8 @@ static int stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_frames), cmocka_unit_test(test_input_and_viewport),
-        cmocka_unit_test(test_refusals),
+        cmocka_unit_test(test_frames),   cmocka_unit_test(test_input_and_viewport),
+        cmocka_unit_test(test_refusals), cmocka_unit_test(test_large_answer),
         cmocka_unit_test(test_end), // takes the channel away
     };
     return cmocka_run_group_tests_name("plain", tests, start_plain, stop) |
