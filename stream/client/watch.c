@@ -293,10 +293,11 @@ static bool drain(struct fw_watch *w, struct fw_client *from)
 
 static enum fw_err say_hello(struct fw_watch *w)
 {
-    json_t *hello = json_pack("{s:s, s:i, s:s, s:{s:i, s:i}, s:i, s:b, s:[s]}", "type", "hello",
-                              "version", FW_WIRE_VERSION, "channel", "control", "viewport", "width",
-                              w->p.width, "height", w->p.height, "devicePixelRatio", 1, "visible",
-                              (int)!w->p.hidden, "codecs", "avc1.42e01f");
+    json_t *hello =
+        json_pack("{s:s, s:i, s:s, s:{s:i, s:i}, s:f, s:b, s:[s]}", "type", "hello", "version",
+                  FW_WIRE_VERSION, "channel", "control", "viewport", "width", w->p.width, "height",
+                  w->p.height, "devicePixelRatio", w->p.pixel_ratio > 0 ? w->p.pixel_ratio : 1.0,
+                  "visible", (int)!w->p.hidden, "codecs", "avc1.42e01f");
     if (hello && w->p.token && w->p.token[0])
         json_object_set_new(hello, "token", json_string(w->p.token));
     return send_json(w, hello);

@@ -51,6 +51,7 @@ struct fw_watch_params {
     const char *id;                 // of the session
     const char *token;              // of the session, else the operator's; NULL = none
     int width, height;              // of the viewport, device pixels
+    double pixel_ratio;             // device pixels per logical one, 0 = 1
     bool hidden;
     struct fw_watch_handler handler;
     void *user;
