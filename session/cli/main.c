@@ -5,6 +5,7 @@
 
 #include "session/cli/bench.h"
 #include "session/cli/list.h"
+#include "session/cli/view.h"
 #include "session/serve.h"
 #include "session/worker.h"
 
@@ -30,6 +31,7 @@ static const struct command {
 } commands[] = {
     { "serve", "serve sessions to browsers (--help lists its options)", serve },
     { "bench", "put a server under load and measure it (--help lists its options)", fw_bench_main },
+    { "view", "watch and steer a session in a window of its own", fw_view_main },
     { "gpus", "list the Vulkan devices of this machine", fw_list_gpus_main },
     { "encoders", "try the video encoders and say which work", fw_list_encoders_main },
     { "version", "print the version", print_version },

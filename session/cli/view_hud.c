@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: MIT
+#include "session/cli/view_hud.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define BACK   VIEW_RGBA(13, 15, 18, 215)
+#define TEXT   VIEW_RGBA(236, 238, 241, 255)
+#define SOFT   VIEW_RGBA(163, 171, 182, 255)
+#define ACCENT VIEW_RGBA(255, 180, 84, 255)
+#define GROOVE VIEW_RGBA(38, 43, 51, 235)
+
+static const uint32_t stage_colors[VIEW_STAGE_COUNT] = {
+    VIEW_RGBA(90, 169, 255, 255),  // render
+    VIEW_RGBA(74, 96, 150, 255),   // queue
+    VIEW_RGBA(255, 180, 84, 255),  // encode
+    VIEW_RGBA(196, 120, 60, 255),  // send
+    VIEW_RGBA(240, 120, 160, 255), // network
+    VIEW_RGBA(123, 216, 143, 255), // decode
+    VIEW_RGBA(170, 140, 240, 255), // present
+};
+
+// In dots of the letters.
+enum { COLUMNS = 36, EDGE = 8, GRAPH_HEIGHT = 44, BIG = 2 };
+
+struct pen {
+    struct view_canvas *canvas;
+    int dot, y; // next line
+};
+
+static int column(const struct pen *p, int letters)
+{
+    return (EDGE + letters * VIEW_CELL_WIDTH) * p->dot;
+}
+
+static void right(const struct pen *p, int end, uint32_t color, const char *text)
+{
+    view_text(p->canvas, end - view_text_width(text, p->dot), p->y, p->dot, color, text);
+}
+
+static void next_line(struct pen *p)
+{
+    p->y += VIEW_LINE_HEIGHT * p->dot;
+}
+
+static void row(struct pen *p, const char *label, const char *value)
+{
+    view_text(p->canvas, column(p, 0), p->y, p->dot, SOFT, label);
+    right(p, column(p, COLUMNS), TEXT, value);
+    next_line(p);
+}
+
+static void ms_words(double ms, char *out, size_t size)
+{
+    if (!(ms >= 0))
+        snprintf(out, size, "–");
+    else
+        snprintf(out, size, "%.*f", ms < 9.95 ? 1 : 0, ms);
+}
+
+static void row_ms(struct pen *p, const char *label, double ms)
+{
+    char text[32], number[24];
+    ms_words(ms, number, sizeof(number));
+    snprintf(text, sizeof(text), "%s%s", number, ms >= 0 ? " ms" : "");
+    row(p, label, text);
+}
+
+static void row_percentiles(struct pen *p, const char *label, const struct view_percentiles *v)
+{
+    const double ms[3] = { v->p50, v->p95, v->p99 };
+    view_text(p->canvas, column(p, 0), p->y, p->dot, SOFT, label);
+    for (int i = 0; i < 3; i++) {
+        char text[24];
+        ms_words(ms[i], text, sizeof(text));
+        right(p, column(p, 22 + 7 * i), TEXT, text);
+    }
+    next_line(p);
+}
+
+static const char *codec_name(const char *codec)
+{
+    if (strncmp(codec, "avc1.42", 7) == 0)
+        return "H.264 Baseline";
+    if (strncmp(codec, "avc1.4d", 7) == 0)
+        return "H.264 Main";
+    if (strncmp(codec, "avc1.64", 7) == 0)
+        return "H.264 High";
+    return codec[0] ? codec : "–";
+}
+
+// A column per picture, its stages one on another; as high as the slowest of them.
+static void graph(struct pen *p, const struct view_reading *r)
+{
+    const int height = GRAPH_HEIGHT * p->dot, left = column(p, 0);
+    const int step = (column(p, COLUMNS) - left) / VIEW_GRAPH;
+    const int width = step * VIEW_GRAPH;
+    double top = 20;
+    char text[32];
+    for (unsigned i = 0; i < r->graph_count; i++) {
+        double sum = 0;
+        for (int s = 0; s < VIEW_STAGE_COUNT; s++)
+            sum += r->graph[i].ms[s];
+        top = sum > top ? sum : top;
+    }
+    view_fill(p->canvas, left, p->y, width, height, GROOVE);
+    for (unsigned i = 0; i < r->graph_count; i++) {
+        const int x = left + width - (int)(r->graph_count - i) * step;
+        double sum = 0;
+        for (int s = 0; s < VIEW_STAGE_COUNT; s++) {
+            const int low = (int)lround(sum / top * height);
+            sum += r->graph[i].ms[s];
+            const int high = (int)lround(sum / top * height);
+            view_fill(p->canvas, x, p->y + height - high, step > 1 ? step - 1 : 1, high - low,
+                      stage_colors[s]);
+        }
+    }
+    snprintf(text, sizeof(text), "%.0f ms", top);
+    view_text(p->canvas, left + 2 * p->dot, p->y + 2 * p->dot, p->dot, SOFT, text);
+    p->y += height + 5 * p->dot;
+}
+
+// What each stage takes, two to a line.
+static void legend(struct pen *p, const struct view_reading *r)
+{
+    for (int i = 0; i < VIEW_STAGE_COUNT; i++) {
+        char text[24];
+        const int x = column(p, i % 2 ? COLUMNS / 2 + 1 : 0);
+        ms_words(r->stage_ms[i], text, sizeof(text));
+        view_fill(p->canvas, x, p->y, 6 * p->dot, 7 * p->dot, stage_colors[i]);
+        view_text(p->canvas, x + 2 * VIEW_CELL_WIDTH * p->dot, p->y, p->dot, SOFT,
+                  view_stage_names[i]);
+        right(p, x + 17 * VIEW_CELL_WIDTH * p->dot, TEXT, text);
+        if (i % 2 || i == VIEW_STAGE_COUNT - 1)
+            next_line(p);
+    }
+}
+
+static void headline(struct pen *p, const struct view_reading *r, bool recording)
+{
+    char text[32];
+    snprintf(text, sizeof(text), "%.0f", r->fps);
+    const int big = BIG * p->dot;
+    const int x = view_text(p->canvas, column(p, 0), p->y, big, TEXT, text);
+    view_text(p->canvas, x, p->y + 7 * (big - p->dot), p->dot, SOFT, "fps");
+    if (recording) {
+        view_fill(p->canvas, column(p, COLUMNS) - 26 * p->dot, p->y, 7 * p->dot, 7 * p->dot,
+                  VIEW_RGBA(255, 80, 70, 255));
+        right(p, column(p, COLUMNS), TEXT, "REC");
+    }
+    p->y += 22 * p->dot;
+}
+
+void view_hud_draw(struct view_canvas *canvas, const struct view_reading *r,
+                   const struct view_hud_words *words, int dot)
+{
+    char text[96];
+    struct pen p = { canvas, dot, EDGE * dot };
+    const int lines = 12 + (VIEW_STAGE_COUNT + 1) / 2;
+    if (!view_canvas_begin(canvas, (2 * EDGE + COLUMNS * VIEW_CELL_WIDTH) * dot,
+                           (2 * EDGE + 22 + lines * VIEW_LINE_HEIGHT + GRAPH_HEIGHT + 5) * dot,
+                           BACK))
+        return;
+    headline(&p, r, words->recording);
+    snprintf(text, sizeof(text), "%d × %d", r->width, r->height);
+    row(&p, "Picture", r->width ? text : "–");
+    row(&p, "Codec", codec_name(r->codec));
+    row(&p, "Encoder", words->encoder[0] ? words->encoder : "–");
+    row(&p, "Decoder", words->decoder);
+    row(&p, "Shown", words->present);
+    snprintf(text, sizeof(text), r->kbps < 1000 ? "%.0f kbit/s" : "%.1f Mbit/s",
+             r->kbps < 1000 ? r->kbps : r->kbps / 1000);
+    row(&p, "Bitrate", text);
+    row_ms(&p, "Round trip", r->rtt_ms);
+    if (r->age_ms == 0)
+        row(&p, "Picture age", "current");
+    else
+        row_ms(&p, "Picture age", r->age_ms);
+    snprintf(text, sizeof(text), "%lu of %lu", r->dropped, r->received);
+    row(&p, "Dropped here", text);
+    view_text(canvas, column(&p, 0), p.y, dot, ACCENT, "ms");
+    static const char *const names[3] = { "P50", "P95", "P99" };
+    for (int i = 0; i < 3; i++)
+        right(&p, column(&p, 22 + 7 * i), ACCENT, names[i]);
+    next_line(&p);
+    row_percentiles(&p, "Input to screen", &r->input);
+    row_percentiles(&p, "Begun to screen", &r->total);
+    graph(&p, r);
+    legend(&p, r);
+    view_canvas_done(canvas);
+}
+
+void view_help_draw(struct view_canvas *canvas, int dot)
+{
+    static const char *const keys[][2] = {
+        { "Turn", "drag with the left button" },
+        { "Move", "drag right, or Shift and drag" },
+        { "Closer, farther", "wheel" },
+        { "Start view", "R" },
+        { "Turntable, grid", "T, G" },
+        { "Figures", "F2" },
+        { "This help", "F1" },
+        { "Full screen", "F11" },
+    };
+    enum { KEYS = sizeof(keys) / sizeof(keys[0]), HELP_COLUMNS = 46 };
+    struct pen p = { canvas, dot, EDGE * dot };
+    if (!view_canvas_begin(canvas, (2 * EDGE + HELP_COLUMNS * VIEW_CELL_WIDTH) * dot,
+                           (2 * EDGE + KEYS * VIEW_LINE_HEIGHT - 4) * dot, BACK))
+        return;
+    for (int i = 0; i < KEYS; i++) {
+        view_text(canvas, column(&p, 0), p.y, dot, SOFT, keys[i][0]);
+        view_text(canvas, column(&p, 17), p.y, dot, TEXT, keys[i][1]);
+        next_line(&p);
+    }
+    view_canvas_done(canvas);
+}

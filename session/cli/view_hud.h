@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: MIT
+// The figures over the picture, as the page shows them.
+#pragma once
+
+#include "session/cli/view_figures.h"
+#include "session/cli/view_text.h"
+
+struct view_hud_words {
+    const char *encoder, *decoder; // "x264", "CPU"
+    const char *present;           // "mailbox, when shown"
+    bool recording;
+};
+
+// `dot`: pixels per dot of the letters, 1 and up.
+void view_hud_draw(struct view_canvas *canvas, const struct view_reading *reading,
+                   const struct view_hud_words *words, int dot);
+// The keys, when a person asks for them.
+void view_help_draw(struct view_canvas *canvas, int dot);
