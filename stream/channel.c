@@ -327,6 +327,7 @@ static void ask_key(struct fw_channel *channel, int64_t now)
     channel->key_asked_ns = now;
     channel->key_on_way = true;
     channel->stats.keyframe_requests++;
+    channel->server->totals.keyframe_requests++;
     if (handler->keyframe)
         handler->keyframe(handler->user, channel);
 }
@@ -408,6 +409,23 @@ static void on_timer(uv_timer_t *timer)
     fw_channel_update(channel);
 }
 
+// How the way to those who watch is, for statistics. One that has not answered for a while tells
+// nothing of now.
+static void sum_viewers(struct fw_channel *channel, int64_t now_ns)
+{
+    enum { RECENT_MS = 2000 };
+    struct fw_stream_totals *totals = &channel->server->totals;
+    const struct fw_viewer *viewer;
+    TAILQ_FOREACH(viewer, &channel->viewers, link)
+    {
+        const struct fw_flow *flow = &viewer->flow;
+        if (!fw_viewer_watches(viewer) || now_ns - flow->last_ack_ns > RECENT_MS * ms)
+            continue;
+        fw_bins_add(&totals->rtt, fw_flow_min_rtt_ns(flow), 1);
+        fw_bins_add(&totals->jitter, flow->jitter_ns, 1);
+    }
+}
+
 void fw_channel_tick(struct fw_channel *channel, int64_t now_ns)
 {
     // A beacon that is left out for one between two ticks makes the next come that much later than
@@ -418,6 +436,7 @@ void fw_channel_tick(struct fw_channel *channel, int64_t now_ns)
     if (now_ns - channel->beacon_sent_ns >= JUST_SENT_MS * ms)
         send_beacon(channel, NULL, now_ns);
     fw_channel_update(channel);
+    sum_viewers(channel, now_ns);
     fw_records_tick(channel->records, channel->pacer ? channel->pacer->serial : 0, now_ns);
 }
 
@@ -435,6 +454,11 @@ static void record(struct fw_channel *channel, const struct fw_packet *packet)
             .queue = pacer->flow.count,
         };
     fw_records_publish(channel->records, packet, &viewer, fw_now_ns());
+}
+
+void fw_channel_set_totals(struct fw_channel *channel, struct fw_record_totals *totals)
+{
+    fw_records_set_totals(channel->records, totals);
 }
 
 const struct fw_records *fw_channel_records(const struct fw_channel *channel)

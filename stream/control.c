@@ -45,9 +45,14 @@ static bool read_viewport(const json_t *object, struct fw_viewport *viewport)
 
 static void refuse_hello(struct fw_conn *conn, enum fw_err err, const char *message)
 {
+    uint64_t *refused = conn->server->totals.refused;
     switch (err) {
-    case FW_ERR_DENIED: fw_conn_fail(conn, FW_CLOSE_UNAUTHORIZED, "unauthorized", message); return;
+    case FW_ERR_DENIED:
+        refused[FW_REFUSAL_VIEWER_UNAUTHORIZED]++;
+        fw_conn_fail(conn, FW_CLOSE_UNAUTHORIZED, "unauthorized", message);
+        return;
     case FW_ERR_NOT_FOUND:
+        refused[FW_REFUSAL_VIEWER_NO_SESSION]++;
         fw_conn_fail(conn, FW_CLOSE_NO_SUCH_SESSION, "no_such_session", message);
         return;
     default: fw_conn_fail(conn, FW_CLOSE_BAD_MESSAGE, fw_err_name(err), message); return;
@@ -95,6 +100,7 @@ static void hello_control(struct fw_conn *conn, const json_t *root)
     viewer->visible = hello.visible;
     viewer->viewport = viewport;
     conn->role = FW_CONN_CONTROL;
+    server->totals.viewers++;
     fw_channel_welcome(channel, viewer);
     if (server->handler.joined)
         server->handler.joined(server->handler.user, channel, viewer);
@@ -119,10 +125,11 @@ void fw_control_hello(struct fw_conn *conn, const char *text, size_t size)
     const char *channel = string_of(root, "channel");
     if (!root || strcmp(string_of(root, "type"), "hello") != 0 || !json_is_integer(version))
         bad_message(conn, "Say hello first.");
-    else if (json_integer_value(version) != FW_WIRE_VERSION)
+    else if (json_integer_value(version) != FW_WIRE_VERSION) {
+        conn->server->totals.refused[FW_REFUSAL_VIEWER_VERSION]++;
         fw_conn_fail(conn, FW_CLOSE_UNSUPPORTED_VERSION, "unsupported_version",
                      "This server speaks version 1 of the protocol; reload the page.");
-    else if (!strcmp(channel, "control"))
+    } else if (!strcmp(channel, "control"))
         hello_control(conn, root);
     else if (!strcmp(channel, "media"))
         hello_media(conn, root);
@@ -306,6 +313,7 @@ static void input(struct fw_conn *conn, const uint8_t *data, size_t size, int64_
         };
         track_held(viewer, &events[kept++]);
     }
+    server->totals.input_events += count;
     fw_records_input(channel->records, channel->next_input_id, count, now);
     const struct fw_wire_input_stamp stamp = { .seq = in[count - 1].seq,
                                                .input_id = channel->next_input_id,

@@ -33,6 +33,11 @@ static void add_rtt(struct fw_flow *flow, int64_t rtt_ns, int64_t now_ns)
         flow->rtt_now_ns = 0;
         flow->rtt_turn_ns = now_ns;
     }
+    const int64_t change =
+        rtt_ns > flow->rtt_last_ns ? rtt_ns - flow->rtt_last_ns : flow->rtt_last_ns - rtt_ns;
+    if (flow->rtt_last_ns) // as RFC 3550, 6.4.1
+        flow->jitter_ns += (change - flow->jitter_ns) / 16;
+    flow->rtt_last_ns = rtt_ns;
     if (!flow->rtt_now_ns || rtt_ns < flow->rtt_now_ns)
         flow->rtt_now_ns = rtt_ns;
 }

@@ -21,6 +21,7 @@ struct fw_flow {
     // The smallest round trip of this half window and of the one before; 0 = none.
     int64_t rtt_now_ns, rtt_before_ns, rtt_turn_ns;
     int64_t last_ack_ns;
+    int64_t rtt_last_ns, jitter_ns; // jitter: mean change from one to the next, over some 16
 };
 
 void fw_flow_reset(struct fw_flow *flow);

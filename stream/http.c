@@ -21,9 +21,11 @@ struct fw_txn {
     char content_type[128];
     char none_match[128], modified_since[64];
     char *body;
-    size_t body_size, body_room; // bytes so far, bytes announced
-    int64_t begun_ns;            // lws starts its clock anew with each byte of a body
-    bool head;                   // the answer has no body
+    size_t body_size, body_room;   // bytes so far, bytes announced
+    struct fw_http_totals *totals; // of its route; NULL = not known yet
+    int64_t complete_ns;           // all of the request was there
+    int64_t begun_ns;              // lws starts its clock anew with each byte of a body
+    bool head;                     // the answer has no body
     bool answered;
     bool hang_up; // after the answer
     // --- answer body still to be sent: LWS_PRE bytes, then `out_size`
@@ -129,16 +131,26 @@ static int send_head(struct lws *wsi, const struct answer *a)
 
 static int finish(struct lws *wsi, struct fw_txn *txn)
 {
+    fw_bins_add(&txn->totals->seconds, fw_now_ns() - txn->complete_ns, 1);
     if (txn->hang_up)
         return -1;
     fw_waiting_set(server_of(wsi), wsi, true); // for the next request
     return lws_http_transaction_completed(wsi) ? -1 : 0;
 }
 
+static void count(struct fw_stream_totals *totals, struct fw_txn *txn, int status)
+{
+    if (!txn->totals)
+        txn->totals = fw_totals_route(totals, NULL);
+    fw_totals_status(txn->totals, status);
+    totals->refused[FW_REFUSAL_UNAUTHORIZED] += status == 401;
+}
+
 // `txn->out` (may be NULL) becomes the body.
 static int answer(struct lws *wsi, struct fw_txn *txn, struct answer *a)
 {
     txn->answered = true;
+    count(&server_of(wsi)->totals, txn, a->status);
     fw_waiting_set(server_of(wsi), wsi, false);
     a->length = txn->out_size;
     a->hang_up = txn->hang_up;
@@ -220,6 +232,8 @@ static enum fw_err answer_file(struct lws *wsi, struct fw_txn *txn, const char *
         txn->out = file.data;
         txn->out_size = file.size;
     }
+    if (!txn->totals)
+        txn->totals = fw_totals_route(&server_of(wsi)->totals, "static");
     *ret = answer(wsi, txn, &a);
     return FW_OK;
 }
@@ -246,6 +260,8 @@ static int answer_handler(struct lws *wsi, struct fw_txn *txn)
     struct fw_http_response res = { 0 };
     char disposition[sizeof(res.save_as) + 32];
     server->handler.http(server->handler.user, &req, &res);
+    txn->totals = fw_totals_route(&server->totals, res.route);
+    server->totals.refused[FW_REFUSAL_FORBIDDEN] += res.status == 403;
     int ret = 0;
     if (!res.status) {
         ret = answer_error(wsi, txn, 404, NULL, "There is nothing here.");
@@ -286,7 +302,9 @@ static bool starts(const char *text, const char *with)
 static int dispatch(struct lws *wsi, struct fw_txn *txn)
 {
     const bool handlers = starts(txn->path, "/api/") || starts(txn->path, "/s/") ||
-                          !strcmp(txn->path, "/healthz") || !strcmp(txn->path, "/readyz");
+                          !strcmp(txn->path, "/healthz") || !strcmp(txn->path, "/readyz") ||
+                          !strcmp(txn->path, "/metrics");
+    txn->complete_ns = fw_now_ns();
     if (!handlers && is_get(txn)) {
         const char *name = !strcmp(txn->path, "/") ? "index.html" : txn->path + 1;
         int ret;
@@ -433,7 +451,7 @@ static int begin(struct lws *wsi, struct fw_txn **slot, const char *uri)
     if (!txn)
         return -1;
     *slot = txn;
-    txn->begun_ns = fw_now_ns();
+    txn->begun_ns = txn->complete_ns = fw_now_ns();
     snprintf(txn->method, sizeof(txn->method), "%s", read_method(wsi));
     txn->head = !strcmp(txn->method, "HEAD");
     const int refused = read_length(wsi, txn);
@@ -450,8 +468,10 @@ static int begin(struct lws *wsi, struct fw_txn **slot, const char *uri)
         return answer_error(wsi, txn, 400, NULL, "The request is not sound.");
     const bool probe = !strcmp(txn->path, "/healthz") || !strcmp(txn->path, "/readyz");
     const char *why = probe ? NULL : check_origin(server, wsi);
-    if (why)
+    if (why) {
+        server->totals.refused[FW_REFUSAL_ORIGIN]++;
         return answer_error(wsi, txn, 403, NULL, why);
+    }
     if (!txn->method[0])
         return answer_error(wsi, txn, 405, "GET, HEAD, POST, PUT, DELETE",
                             "This method is not used here.");
@@ -497,12 +517,13 @@ static int refuse_upgrade(struct lws *wsi, int status, const char *message)
 
 static int confirm_upgrade(struct lws *wsi, const char *to)
 {
+    struct fw_stream_totals *totals = &server_of(wsi)->totals;
     const char *message = check_origin(server_of(wsi), wsi);
     if (strcasecmp(to, "websocket"))
         return -1;
-    if (message)
-        return refuse_upgrade(wsi, 403, message);
-    const int status = fw_ws_check_upgrade(server_of(wsi), wsi, &message);
+    totals->refused[FW_REFUSAL_ORIGIN] += message != NULL;
+    const int status = message ? 403 : fw_ws_check_upgrade(server_of(wsi), wsi, &message);
+    fw_totals_status(fw_totals_route(totals, "/s/{id}/ws"), status ? status : 101);
     return status ? refuse_upgrade(wsi, status, message) : 0;
 }
 

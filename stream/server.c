@@ -94,6 +94,7 @@ static void turn_away(struct fw_server *server, int fd)
 {
     static const char busy[] = "HTTP/1.1 503 Service Unavailable\r\nRetry-After: 2\r\n"
                                "Content-Length: 0\r\nConnection: close\r\n\r\n";
+    server->totals.refused[FW_REFUSAL_CONNECTIONS]++;
     if (!fw_server_tls(server))
         (void)!send(fd, busy, sizeof(busy) - 1, MSG_NOSIGNAL | MSG_DONTWAIT);
     close(fd);
@@ -109,6 +110,7 @@ static void shed_connection(struct fw_server *server)
     if (fd >= 0)
         close(fd);
     server->spare_fd = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    server->totals.refused[FW_REFUSAL_FILES]++;
     fw_log(server->log, FW_LOG_WARN, "stream", "out of file descriptors, connection dropped");
 }
 
@@ -132,6 +134,7 @@ static void on_acceptable(uv_poll_t *poll, int status, int events)
         tune_socket(fd);
         // On failure lws has closed the socket.
         struct lws *wsi = lws_adopt_socket_vhost(server->vhost, fd);
+        server->totals.connections++;
         if (wsi)
             fw_waiting_begin(server, wsi);
         else
@@ -338,6 +341,16 @@ error:
 int fw_server_port(const struct fw_server *server)
 {
     return server->port;
+}
+
+const struct fw_stream_totals *fw_server_totals(const struct fw_server *server)
+{
+    return &server->totals;
+}
+
+unsigned fw_server_connections(const struct fw_server *server)
+{
+    return server->wsi_count;
 }
 
 // lws closes its handles on the loop; only when they are gone may its context be freed. It does

@@ -12,6 +12,7 @@
 #include "base/input.h"
 #include "base/log.h"
 #include "base/packet.h"
+#include "stream/totals.h"
 
 struct fw_server;
 struct fw_channel; // a session as the stream sees it: a set of viewers
@@ -42,6 +43,7 @@ struct fw_http_response {
     const char *allow;  // static string, for 405; NULL = no header
     char location[160]; // for 201; "" = no header
     char save_as[96];   // file name for Content-Disposition, plain characters; "" = no header
+    const char *route;  // static name of the address for statistics, "/s/{id}"; NULL = none known
     const char *file;   // instead of body: a name below the static root, e.g. "session.html"
 };
 
@@ -112,6 +114,9 @@ enum fw_err fw_server_create(struct fw_server **server, const struct fw_server_p
 // turn.
 void fw_server_destroy(struct fw_server **server);
 int fw_server_port(const struct fw_server *server);
+const struct fw_stream_totals *fw_server_totals(const struct fw_server *server);
+// Connections there are now, waiting ones included.
+unsigned fw_server_connections(const struct fw_server *server);
 
 // ---- channels
 // ------------------------------------------------------------------------------------
@@ -149,6 +154,9 @@ struct fw_channel_stats {
     bool left_well;          // it closed its connection; false: the connection broke
 };
 void fw_channel_get_stats(const struct fw_channel *channel, struct fw_channel_stats *stats);
+struct fw_record_totals;
+// Where its frames are summed up beyond its end, see stream/record.h; outlives the channel.
+void fw_channel_set_totals(struct fw_channel *channel, struct fw_record_totals *totals);
 struct fw_records;
 // Of its frames, see stream/record.h; lives as long as the channel.
 const struct fw_records *fw_channel_records(const struct fw_channel *channel);

@@ -11,6 +11,7 @@
 #include "stream/peer_clock.h"
 #include "stream/record.h"
 #include "stream/server.h"
+#include "stream/totals.h"
 #include "stream/wire.h"
 
 enum {
@@ -157,6 +158,7 @@ struct fw_server {
     unsigned wsi_count;                       // connections known to lws
     unsigned closing_turns, after_last_turns; // of the loop, while closing
     bool closing;
+    struct fw_stream_totals totals;
     TAILQ_HEAD(, fw_conn) conns;
     TAILQ_HEAD(, fw_channel) channels;
     TAILQ_HEAD(, fw_waiting) waiting;

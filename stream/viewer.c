@@ -209,6 +209,8 @@ static void send_packet(struct fw_viewer *viewer, struct fw_packet *packet)
     }
     stats->sent_packets++;
     stats->sent_bytes += size;
+    viewer->channel->server->totals.media_messages++;
+    viewer->channel->server->totals.media_bytes += size;
     if (!lws_partial_buffered(wsi))
         add_stamp(viewer, fw_now_ns());
 }

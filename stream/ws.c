@@ -102,6 +102,7 @@ int fw_ws_check_upgrade(struct fw_server *server, struct lws *wsi, const char **
         return 400;
     }
     if (server->closing || !room_for_ungreeted(server)) {
+        server->totals.refused[FW_REFUSAL_UNGREETED]++;
         *message = "Too many connections that have not said hello.";
         return 503;
     }
@@ -112,6 +113,7 @@ int fw_ws_check_upgrade(struct fw_server *server, struct lws *wsi, const char **
 
 static bool write_now(struct fw_conn *conn, uint8_t *bytes, size_t size, bool text)
 {
+    conn->server->totals.control_bytes += size;
     if (lws_write(conn->wsi, bytes, size, text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY) >= 0)
         return true;
     kill_conn(conn);
@@ -222,6 +224,7 @@ static int on_writable(struct fw_conn *conn)
         }
         TAILQ_REMOVE(&conn->out, out, link);
         conn->out_bytes -= out->size + sizeof(*out);
+        conn->server->totals.control_bytes += out->size;
         const int n = lws_write(conn->wsi, out->bytes + LWS_PRE, out->size,
                                 out->text ? LWS_WRITE_TEXT : LWS_WRITE_BINARY);
         free(out);

@@ -94,6 +94,21 @@ static void test_stall(void **state)
     assert_false(fw_flow_stalled(&f, start + 9000 * ms, 300 * ms));
 }
 
+static void test_jitter(void **state)
+{
+    (void)state;
+    struct fw_flow steady = { 0 }, shaky = { 0 };
+    int64_t now = FW_NS_PER_S;
+    for (uint64_t id = 1; id <= 200; id++, now += 50 * ms) {
+        fw_flow_sent(&steady, id, now);
+        fw_flow_sent(&shaky, id, now);
+        fw_flow_acked(&steady, id, now + 20 * ms);
+        fw_flow_acked(&shaky, id, now + (id % 2 ? 15 : 25) * ms);
+    }
+    assert_int_equal(steady.jitter_ns, 0);
+    assert_true(shaky.jitter_ns > 9 * ms && shaky.jitter_ns <= 10 * ms);
+}
+
 // A viewer that never confirms costs a fixed amount of memory.
 static void test_bounded(void **state)
 {
@@ -116,7 +131,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_window_by_rtt), cmocka_unit_test(test_room),
         cmocka_unit_test(test_rtt_ages),      cmocka_unit_test(test_stall),
-        cmocka_unit_test(test_bounded),
+        cmocka_unit_test(test_bounded),       cmocka_unit_test(test_jitter),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
