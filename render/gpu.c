@@ -300,13 +300,18 @@ static enum fw_err create_device(struct fw_gpu *gpu)
         .queueCount = 1,
         .pQueuePriorities = &priority,
     };
-    const char *const extensions[] = { VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME };
+    const char *extensions[2];
+    uint32_t extension_count = 0;
+    if (gpu->host_import)
+        extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
+    if (gpu->memory_budget)
+        extensions[extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
     const VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = &features,
         .queueCreateInfoCount = 1,
         .pQueueCreateInfos = &queue,
-        .enabledExtensionCount = gpu->host_import ? 1 : 0,
+        .enabledExtensionCount = extension_count,
         .ppEnabledExtensionNames = extensions,
     };
     VK(gpu, vkCreateDevice(gpu->physical, &info, NULL, &gpu->device));
@@ -355,6 +360,7 @@ enum fw_err fw_gpu_create(struct fw_gpu **out, const struct fw_gpu_params *param
         goto error;
     }
     gpu->host_import = has_extension(gpu->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
+    gpu->memory_budget = has_extension(gpu->physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
     read_properties(gpu);
     err = create_device(gpu);
     if (err) {

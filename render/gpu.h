@@ -8,16 +8,8 @@
 #include <vulkan/vulkan.h>
 
 #include "base/err.h"
+#include "base/gpu_use.h"
 #include "base/log.h"
-
-// What device memory is used for; counted, and shown to operators.
-enum fw_gpu_use {
-    FW_GPU_USE_TARGET,
-    FW_GPU_USE_TEXTURE,
-    FW_GPU_USE_GEOMETRY,
-    FW_GPU_USE_STAGING,
-    FW_GPU_USE_COUNT,
-};
 
 struct fw_gpu_params {
     const char *select; // UUID (hex), index ("0") or part of the name; NULL = best real GPU first
@@ -42,6 +34,7 @@ struct fw_gpu {
     bool is_cpu;      // lavapipe and the like
     bool host_import; // VK_EXT_external_memory_host usable
     uint64_t host_import_align;
+    bool memory_budget;  // VK_EXT_memory_budget usable
     bool anisotropy;     // samplerAnisotropy, enabled
     bool timestamps;     // timestamp queries valid on the queue
     double timestamp_ns; // ns per tick
@@ -118,6 +111,14 @@ struct fw_gpu_image_params {
     enum fw_gpu_use use;
     const char *name; // for debuggers; may be NULL
 };
+
+// What the driver says of the device's own memory (VK_EXT_memory_budget).
+struct fw_gpu_budget {
+    uint64_t budget_bytes; // what this process may have before others or it suffer; 0 = not told
+    uint64_t used_bytes;   // what it has, by the driver's count
+    uint64_t heap_bytes;   // all there is
+};
+void fw_gpu_get_budget(const struct fw_gpu *gpu, struct fw_gpu_budget *out);
 
 enum fw_err fw_gpu_buffer_create(struct fw_gpu *gpu, const struct fw_gpu_buffer_params *params,
                                  struct fw_gpu_buffer *out);

@@ -101,6 +101,29 @@ void fw_gpu_buffer_finish(struct fw_gpu *gpu, struct fw_gpu_buffer *buffer)
     *buffer = (struct fw_gpu_buffer){ .use = buffer->use };
 }
 
+void fw_gpu_get_budget(const struct fw_gpu *gpu, struct fw_gpu_budget *out)
+{
+    *out = (struct fw_gpu_budget){ 0 };
+    if (!gpu->memory_budget) {
+        return;
+    }
+    VkPhysicalDeviceMemoryBudgetPropertiesEXT budget = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT,
+    };
+    VkPhysicalDeviceMemoryProperties2 memory = {
+        .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2,
+        .pNext = &budget,
+    };
+    vkGetPhysicalDeviceMemoryProperties2(gpu->physical, &memory);
+    for (uint32_t i = 0; i < memory.memoryProperties.memoryHeapCount; i++) {
+        if (memory.memoryProperties.memoryHeaps[i].flags & VK_MEMORY_HEAP_DEVICE_LOCAL_BIT) {
+            out->budget_bytes += budget.heapBudget[i];
+            out->used_bytes += budget.heapUsage[i];
+            out->heap_bytes += memory.memoryProperties.memoryHeaps[i].size;
+        }
+    }
+}
+
 static VkImageAspectFlags aspects(VkFormat format)
 {
     switch (format) {

@@ -131,9 +131,12 @@ void fw_render_get_info(const struct fw_render *r, struct fw_render_info *info)
         snprintf(info->target, sizeof(info->target), "host-import");
     }
     info->validation_messages = r->gpu->validation_messages;
-    for (int i = 0; i < FW_GPU_USE_COUNT; i++) {
-        info->used_bytes += r->gpu->used_bytes[i];
-    }
+    struct fw_gpu_budget budget;
+    memcpy(info->used_bytes, r->gpu->used_bytes, sizeof(info->used_bytes));
+    fw_gpu_get_budget(r->gpu, &budget);
+    info->budget_bytes = budget.budget_bytes;
+    info->budget_used_bytes = budget.used_bytes;
+    info->heap_bytes = budget.heap_bytes;
 }
 
 static bool size_fits(int width, int height)

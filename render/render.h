@@ -8,6 +8,7 @@
 
 #include "base/err.h"
 #include "base/frame.h"
+#include "base/gpu_use.h"
 #include "base/input.h"
 #include "base/log.h"
 #include "render/source_arg.h"
@@ -31,8 +32,9 @@ struct fw_render_info {
     bool is_cpu;
     char convert[32]; // "compute" or "simd"
     char target[32];  // "host-import" or "readback": how pixels reach the CPU, chosen by measuring
-    unsigned validation_messages; // so far
-    uint64_t used_bytes;          // device memory we allocated
+    unsigned validation_messages;                         // so far
+    uint64_t used_bytes[FW_GPU_USE_COUNT];                // device memory we allocated
+    uint64_t budget_bytes, budget_used_bytes, heap_bytes; // see struct fw_gpu_budget; 0 = not told
 };
 
 // Makes the device and all pipelines that need no source: slow (100 ms), done by warm workers.

@@ -50,7 +50,7 @@ static enum fw_err create_slot(struct fw_slots *slots, int width, int height, st
             .size = size,
             .usage = VK_BUFFER_USAGE_STORAGE_BUFFER_BIT,
             .host_visible = true,
-            .use = FW_GPU_USE_TARGET,
+            .use = FW_GPU_USE_ENCODE,
         };
         const enum fw_err err = fw_gpu_buffer_create(slots->gpu, &params, &slot->buffer);
         if (err) {

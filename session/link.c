@@ -155,10 +155,22 @@ static bool check_fault(const void *buf)
     return true;
 }
 
+// More than any device has: sums of such figures could overflow.
+static bool memory_ok(const struct fw_link_memory *m)
+{
+    const uint64_t most = UINT64_C(1) << 48;
+    for (int i = 0; i < FW_GPU_USE_COUNT; i++) {
+        if (m->bytes[i] > most) {
+            return false;
+        }
+    }
+    return m->budget_bytes <= most && m->budget_used_bytes <= most && m->heap_bytes <= most;
+}
+
 static bool check_warm(const void *buf)
 {
     const struct fw_link_warm *m = buf;
-    return TERMINATED(m->gpu) && m->is_cpu <= 1;
+    return TERMINATED(m->gpu) && m->is_cpu <= 1 && memory_ok(&m->memory);
 }
 
 static bool check_ready(const void *buf)
@@ -172,7 +184,7 @@ static bool check_ready(const void *buf)
 static bool check_beacon(const void *buf)
 {
     const struct fw_link_beacon *m = buf;
-    return m->current <= 1 && m->animating <= 1 && m->cpu_ns >= 0;
+    return m->current <= 1 && m->animating <= 1 && m->cpu_ns >= 0 && memory_ok(&m->memory);
 }
 
 static bool check_failed(const void *buf)

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/fault.h"
+#include "base/gpu_use.h"
 #include "base/input.h"
 #include "base/packet.h"
 
@@ -99,11 +100,18 @@ struct fw_link_fault {
     struct fw_faults faults; // until the next of these
 };
 
+// Device memory of a worker.
+struct fw_link_memory {
+    uint64_t bytes[FW_GPU_USE_COUNT];                     // allocated by us
+    uint64_t budget_bytes, budget_used_bytes, heap_bytes; // see struct fw_gpu_budget; 0 = not told
+};
+
 struct fw_link_warm {
     struct fw_link_header h;
     char gpu[256];
     uint8_t is_cpu;
     uint8_t reserved[7];
+    struct fw_link_memory memory;
 };
 
 struct fw_link_ready {
@@ -125,7 +133,7 @@ struct fw_link_beacon {
     uint8_t reserved[6];
     uint64_t frames, encoded_bytes, skipped; // since START
     int64_t cpu_ns;                          // process CPU time
-    uint64_t gpu_bytes;                      // device memory allocated
+    struct fw_link_memory memory;
 };
 
 struct fw_link_failed {

@@ -33,11 +33,20 @@ static void send_surely(struct fw_pipeline *p, void *message, uint16_t type, siz
     fw_log(p->params.log, FW_LOG_ERROR, "session", "the front does not read its messages");
 }
 
+static struct fw_link_memory memory_of(const struct fw_render_info *info)
+{
+    struct fw_link_memory m = { .budget_bytes = info->budget_bytes,
+                                .budget_used_bytes = info->budget_used_bytes,
+                                .heap_bytes = info->heap_bytes };
+    memcpy(m.bytes, info->used_bytes, sizeof(m.bytes));
+    return m;
+}
+
 void fw_pipeline_send_warm(struct fw_pipeline *p)
 {
     struct fw_render_info info;
     fw_render_get_info(p->render, &info);
-    struct fw_link_warm m = { .is_cpu = info.is_cpu };
+    struct fw_link_warm m = { .is_cpu = info.is_cpu, .memory = memory_of(&info) };
     snprintf(m.gpu, sizeof(m.gpu), "%s", info.gpu);
     send_surely(p, &m, FW_LINK_WARM, sizeof(m));
 }
@@ -90,7 +99,7 @@ static void send_beacon(struct fw_pipeline *p, bool current, bool animating)
         .encoded_bytes = p->status.bytes,
         .skipped = p->status.skipped,
         .cpu_ns = cpu_ns(),
-        .gpu_bytes = info.used_bytes,
+        .memory = memory_of(&info),
     };
     send_now(p, &m, FW_LINK_BEACON, sizeof(m));
 }

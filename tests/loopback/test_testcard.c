@@ -58,7 +58,7 @@ static void every_picture_decodes_to_its_id(void **state)
         fw_packet_unref(&p);
     }
     rig_stop(&rig);
-    assert_true(rig.beacons == 0 || rig.beacon.gpu_bytes > 0);
+    assert_true(rig.beacons == 0 || rig.beacon.memory.bytes[FW_GPU_USE_TARGET] > 0);
     fw_decoder_destroy(&decoder);
 }
 

@@ -339,7 +339,8 @@ static void test_resize_loop(void **state)
         assert_int_equal(frame->width, 640);
         fw_frame_unref(&frame);
         fw_render_get_info(render, &after);
-        assert_true(before.used_bytes == after.used_bytes); // nothing has leaked
+        assert_memory_equal(before.used_bytes, after.used_bytes,
+                            sizeof(before.used_bytes)); // nothing has leaked
         rig_destroy(render);
     }
 }
