@@ -403,6 +403,10 @@ static void below_sessions(struct fw_api *api, const struct fw_http_request *req
     const char *slash = strchr(rest, '/');
     const size_t length = slash ? (size_t)(slash - rest) : strlen(rest);
     snprintf(id, sizeof(id), "%.*s", length < sizeof(id) ? (int)length : 0, rest);
+    res->route = !slash                            ? "/api/v1/sessions/{id}"
+                 : strcmp(slash, "/exchange") == 0 ? "/api/v1/sessions/{id}/exchange"
+                 : strcmp(slash, "/trace") == 0    ? "/api/v1/sessions/{id}/trace"
+                                                   : NULL;
     if (slash && strcmp(slash, "/exchange") == 0) {
         if (allowed(req, POST, res))
             exchange(api, req, id, now_ns, res);
@@ -424,8 +428,13 @@ static void below_sessions(struct fw_api *api, const struct fw_http_request *req
 static void api_http(struct fw_api *api, const struct fw_http_request *req, const char *path,
                      int64_t now_ns, struct fw_http_response *res)
 {
+    static const char *const routes[] = { "/api/v1/sources", "/api/v1/sessions", "/api/v1/machine",
+                                          "/api/v1/openapi.yaml" };
     struct caller c;
     who(api, req, &c);
+    for (size_t i = 0; i < sizeof(routes) / sizeof(routes[0]); i++)
+        if (strcmp(routes[i] + strlen("/api/v1"), path) == 0)
+            res->route = routes[i];
     if (strncmp(path, "/sessions/", 10) == 0) {
         below_sessions(api, req, &c, path + 10, now_ns, res);
     } else if (!is_known(api, &c)) {
@@ -455,6 +464,31 @@ static void api_http(struct fw_api *api, const struct fw_http_request *req, cons
     }
 }
 
+static void metrics(struct fw_api *api, const struct fw_http_request *req, int64_t now_ns,
+                    struct fw_http_response *res)
+{
+    struct caller c;
+    struct fw_exposition e = { 0 };
+    who(api, req, &c);
+    res->route = "/metrics";
+    if (!is_known(api, &c)) {
+        answer_unauthorized(res);
+        return;
+    }
+    if (!allowed(req, GET, res) || !may_see_node(&c, res))
+        return;
+    api->p.ops->metrics(api->p.user, now_ns, &e);
+    if (e.failed) {
+        free(e.text);
+        answer_error(res, 500, "internal", "out of memory");
+        return;
+    }
+    res->status = 200;
+    res->content_type = "text/plain; version=0.0.4; charset=utf-8";
+    res->body = e.text;
+    res->body_size = e.size;
+}
+
 // The page asks for a token itself. Whether a session exists is told only where that is no secret.
 static void session_page(struct fw_api *api, const struct fw_http_request *req, const char *id,
                          struct fw_http_response *res)
@@ -478,11 +512,16 @@ void fw_api_http(struct fw_api *api, const struct fw_http_request *req, int64_t 
     if (strncmp(path, "/api/v1/", 8) == 0) {
         api_http(api, req, path + 7, now_ns, res);
     } else if (strncmp(path, "/s/", 3) == 0 && path[3] && !strchr(path + 3, '/')) {
+        res->route = "/s/{id}";
         session_page(api, req, path + 3, res);
+    } else if (strcmp(path, "/metrics") == 0) {
+        metrics(api, req, now_ns, res);
     } else if (strcmp(path, "/healthz") == 0) {
+        res->route = "/healthz";
         if (allowed(req, GET, res))
             answer_json(res, 200, json_pack("{s:s}", "status", "ok"));
     } else if (strcmp(path, "/readyz") == 0) {
+        res->route = "/readyz";
         if (allowed(req, GET, res))
             readyz(api, res);
     } else if (method_of(req->method) & GET) { // somebody who looks

@@ -9,6 +9,7 @@
 
 #include "base/err.h"
 #include "base/fault.h"
+#include "session/exposition.h"
 #include "session/models.h"
 #include "session/telemetry.h"
 #include "session/token.h"
@@ -77,6 +78,7 @@ struct fw_api_ops {
     // stopped. Called only with `allow_faults`.
     enum fw_err (*fault)(void *user, const char *id, const struct fw_fault_request *fault);
     void (*machine)(void *user, int64_t now_ns, struct fw_machine *machine);
+    void (*metrics)(void *user, int64_t now_ns, struct fw_exposition *out);
 };
 
 struct fw_api_params {

@@ -38,6 +38,7 @@ unsigned fw_manager_live_sessions(const struct fw_manager *m)
 void fw_manager_boot_failed(struct fw_manager *m)
 {
     m->spawn_fails++;
+    m->metrics.boots_failed++;
     const unsigned doublings = m->spawn_fails < BOOT_DOUBLINGS ? m->spawn_fails : BOOT_DOUBLINGS;
     m->spawn_after_ns = fw_now_ns() + (INT64_C(125) << doublings) * FW_NS_PER_MS;
 }
@@ -194,7 +195,7 @@ static void hung(struct child *c, const char *what)
     if (s && loading)
         fw_session_fail(s, "timeout", "opening it took too long without progress; it was given up");
     else if (s)
-        fw_session_lost(s, "its worker hung");
+        fw_session_lost(s, FW_LOST_HUNG, "its worker hung");
 }
 
 static void watch_ready(struct child *c, int64_t now)
@@ -318,10 +319,14 @@ static void on_sigchld(uv_signal_t *signal, int number)
 static enum fw_err api_create(void *user, const struct fw_session_request *request, const char **id)
 {
     struct fw_manager *m = user;
-    if (m->stopping)
+    if (m->stopping) {
+        m->metrics.refused[FW_NO_SESSION_DRAINING]++;
         return FW_ERR_CLOSED;
-    if (fw_manager_live_sessions(m) >= (unsigned)m->p.max_sessions && !make_room(m, fw_now_ns()))
+    }
+    if (fw_manager_live_sessions(m) >= (unsigned)m->p.max_sessions && !make_room(m, fw_now_ns())) {
+        m->metrics.refused[FW_NO_SESSION_MAX]++;
         return FW_ERR_AGAIN;
+    }
     struct session *s = calloc(1, sizeof(*s));
     if (!s)
         return FW_ERR_NOMEM;
@@ -354,6 +359,7 @@ static enum fw_err api_create(void *user, const struct fw_session_request *reque
     while (*end)
         end = &(*end)->next;
     *end = s;
+    m->metrics.sessions++;
     fw_session_announce(s);
     fw_session_set_state(s, SESSION_STARTING, "", "");
     fw_log(m->p.log, FW_LOG_INFO, "manager", "session %.10s: %s, %dx%d", s->id, s->title, s->width,
@@ -447,17 +453,6 @@ static void api_node(void *user, struct fw_node_view *node)
                                    .max_sessions = (unsigned)m->p.max_sessions };
 }
 
-static void api_machine(void *user, int64_t now_ns, struct fw_machine *machine)
-{
-    const struct fw_manager *m = user;
-    fw_telemetry_get(m->p.telemetry, now_ns, machine);
-    // One that is made of the processor's time has no driver to ask.
-    struct fw_machine_gpu *gpu =
-        m->gpu_known && m->gpu_is_cpu ? fw_machine_add_gpu(machine, "software") : NULL;
-    if (gpu)
-        snprintf(gpu->name, sizeof(gpu->name), "%.127s", m->gpu);
-}
-
 static const struct fw_api_ops api_ops = {
     .create = api_create,
     .get = api_get,
@@ -465,7 +460,8 @@ static const struct fw_api_ops api_ops = {
     .end = api_end,
     .node = api_node,
     .fault = fw_manager_fault,
-    .machine = api_machine,
+    .machine = fw_manager_machine,
+    .metrics = fw_manager_metrics,
 };
 
 const struct fw_api_ops *fw_manager_api_ops(void)

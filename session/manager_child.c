@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -183,7 +184,8 @@ enum fw_err fw_child_spawn(struct fw_manager *m)
     close(pair[1]);
     close(ring);
     c->fd = pair[0];
-    c->since_ns = c->heard_ns = fw_now_ns();
+    c->since_ns = c->heard_ns = c->spawned_ns = fw_now_ns();
+    m->metrics.workers++;
     c->poll.data = c;
     c->next = m->children;
     m->children = c;
@@ -348,9 +350,10 @@ static bool crashed(int status)
 static void lost_opening(struct session *s, const char *reason)
 {
     if (s->opening_crashes++ == 0) {
-        fw_session_lost(s, reason);
+        fw_session_lost(s, FW_LOST_CRASHED, reason);
         return;
     }
+    s->manager->metrics.lost[FW_LOST_CRASHED]++;
     char message[512];
     snprintf(message, sizeof(message), "Opening \"%s\" made the worker crash, twice; the last: %s.",
              s->title, reason);
@@ -381,7 +384,7 @@ static void child_ended(struct child *c, int status)
     if (s && opening)
         lost_opening(s, reason);
     else if (s)
-        fw_session_lost(s, reason);
+        fw_session_lost(s, FW_LOST_CRASHED, reason);
     if (c->poll_open)
         fw_child_close_link(c);
     else
@@ -392,9 +395,13 @@ void fw_child_reap(struct fw_manager *m)
 {
     for (struct child *c = m->children, *next; c; c = next) {
         int status;
+        struct rusage use;
         next = c->next;
-        if (!c->reaped && waitpid(c->pid, &status, WNOHANG) == c->pid)
-            child_ended(c, status);
+        if (c->reaped || wait4(c->pid, &status, WNOHANG, &use) != c->pid)
+            continue;
+        m->metrics.ended_cpu_seconds += (double)(use.ru_utime.tv_sec + use.ru_stime.tv_sec) +
+                                        (double)(use.ru_utime.tv_usec + use.ru_stime.tv_usec) / 1e6;
+        child_ended(c, status);
     }
     fw_manager_schedule(m);
 }

@@ -6,6 +6,7 @@
 //   manager_child.c    one worker process: spawn, messages out, reaping
 //   manager_link.c     what a worker says, all of it untrusted
 //   manager_fault.c    what goes wrong on purpose
+//   manager_metrics.c  what monitoring gets
 #pragma once
 
 #include <sys/types.h>
@@ -14,6 +15,7 @@
 #include "session/input_queue.h"
 #include "session/link.h"
 #include "session/manager.h"
+#include "session/metrics.h"
 #include "session/restart.h"
 
 enum { FAILED_KEPT = 64, SPAWN_FAILS_MAX = 5 };
@@ -41,6 +43,7 @@ struct child {
     bool writable_wanted;
     struct fw_ring ring;
     int64_t since_ns; // of the state
+    int64_t spawned_ns;
     int64_t heard_ns; // last message
     int64_t start_ns; // START sent
     // --- waiting to be sent, newest wins
@@ -50,6 +53,7 @@ struct child {
     uint64_t written;        // packets taken from the ring
     uint64_t published_base; // of the session at START
     struct fw_link_beacon beacon;
+    struct fw_link_memory memory; // as said last, since WARM
     // --- what it may say in a second, see manager_link.c
     int64_t budget_ns;
     unsigned said;
@@ -64,6 +68,7 @@ struct session {
     char id[FW_SESSION_ID_SIZE];
     char title[128], gpu[256], encoder[32];
     char code[32], message[512]; // why it failed, or runs no longer as it should
+    bool ran;                    // has been running
     bool slow;                   // its worker has not been heard for a while; `code` says so
     const char *source;
     struct fw_session_arg shown[FW_API_ARGS_MAX], args[FW_API_ARGS_MAX];
@@ -99,6 +104,7 @@ struct fw_manager {
     uv_timer_t tick, due; // tick: watchdog; due: the next thing that waits
     uv_signal_t sigchld;
     unsigned handles_open;
+    struct fw_metrics metrics;
     _Alignas(16) uint8_t buffer[FW_LINK_MAX_BYTES]; // one message at a time
 };
 
@@ -117,7 +123,7 @@ void fw_session_set_slow(struct session *s, bool slow);
 const char *fw_session_state_name(const struct session *s);
 void fw_session_fail(struct session *s, const char *code, const char *message);
 // Its worker is gone or will be: restart or fail.
-void fw_session_lost(struct session *s, const char *reason);
+void fw_session_lost(struct session *s, enum fw_lost how, const char *reason);
 void fw_session_announce(struct session *s);                                   // channel info
 void fw_session_end(struct session *s, const char *code, const char *message); // frees it
 
@@ -141,6 +147,10 @@ bool fw_child_drain(struct child *c);
 
 // ---- manager_fault.c
 enum fw_err fw_manager_fault(void *manager, const char *id, const struct fw_fault_request *fault);
+
+// ---- manager_metrics.c
+void fw_manager_machine(void *manager, int64_t now_ns, struct fw_machine *machine);
+void fw_manager_metrics(void *manager, int64_t now_ns, struct fw_exposition *out);
 
 // ---- manager_stream.c
 extern const struct fw_server_handler fw_manager_stream_handler;

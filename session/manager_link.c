@@ -27,7 +27,7 @@ static void nonsense(struct child *c, const char *what)
         fw_manager_boot_failed(c->manager);
     fw_child_kill(c);
     if (s)
-        fw_session_lost(s, "its worker broke the rules of the link");
+        fw_session_lost(s, FW_LOST_RULES, "its worker broke the rules of the link");
     fw_manager_schedule(c->manager);
 }
 
@@ -125,6 +125,7 @@ static void on_warm(struct child *c, const struct fw_link_warm *msg)
         return;
     }
     c->state = CHILD_WARM;
+    c->memory = msg->memory;
     m->spawn_fails = 0;
     m->spawn_after_ns = 0;
     if (!m->gpu_known) {
@@ -148,9 +149,14 @@ static void on_ready(struct child *c, const struct fw_link_ready *msg)
     memcpy(s->encoder, msg->encoder, sizeof(s->encoder));
     memcpy(c->manager->encoder_in_use, msg->encoder, sizeof(c->manager->encoder_in_use));
     fw_session_announce(s);
+    fw_channel_set_totals(s->channel,
+                          fw_metrics_frames(&c->manager->metrics, s->source, s->encoder, s->gpu));
     if (c->state == CHILD_READY) // said again when the encoder has fallen back
         return;
     c->state = CHILD_READY;
+    if (!s->ran)
+        fw_bins_add(&c->manager->metrics.start, fw_now_ns() - s->created_ns, 1);
+    s->ran = true;
     fw_session_set_state(s, SESSION_RUNNING, "", "");
     fw_child_flush(c);
     fw_manager_schedule(c->manager); // the pool may be filled again now
@@ -159,6 +165,7 @@ static void on_ready(struct child *c, const struct fw_link_ready *msg)
 static void on_beacon(struct child *c, const struct fw_link_beacon *msg)
 {
     c->beacon = *msg;
+    c->memory = msg->memory;
     if (c->session && fw_child_drain(c) && c->session)
         fw_channel_beacon(c->session->channel, msg->newest_frame, msg->current, msg->animating);
 }
@@ -175,7 +182,7 @@ static void on_failed(struct child *c, const struct fw_link_failed *msg)
     if (s && msg->permanent)
         fw_session_fail(s, code, msg->message);
     else if (s)
-        fw_session_lost(s, msg->message);
+        fw_session_lost(s, FW_LOST_FAILED, msg->message);
     if (boot) {
         fw_manager_boot_failed(m);
         if (msg->permanent && !m->gpu_known && m->p.hopeless)

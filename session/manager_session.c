@@ -53,6 +53,7 @@ void fw_session_fail(struct session *s, const char *code, const char *message)
     s->child = NULL;
     if (c)
         fw_child_stop(c);
+    fw_metrics_failed(&s->manager->metrics, code);
     fw_log(s->manager->p.log, FW_LOG_WARN, "manager", "session %.10s failed: %s", s->id, message);
     fw_session_set_state(s, SESSION_FAILED, code, message);
 }
@@ -62,7 +63,7 @@ static bool is_hardware(const char *encoder)
     return strcmp(encoder, "nvenc") == 0 || strcmp(encoder, "vaapi") == 0;
 }
 
-void fw_session_lost(struct session *s, const char *reason)
+void fw_session_lost(struct session *s, enum fw_lost how, const char *reason)
 {
     struct fw_manager *m = s->manager;
     const int64_t now = fw_now_ns();
@@ -70,6 +71,7 @@ void fw_session_lost(struct session *s, const char *reason)
     s->child = NULL;
     if (m->stopping || s->state == SESSION_FAILED)
         return;
+    m->metrics.lost[how]++;
     snprintf(s->lost_reason, sizeof(s->lost_reason), "%s", reason);
     fw_channel_reset(s->channel);
     if (!fw_restart_next(&s->restart, now, &delay)) {
@@ -79,6 +81,7 @@ void fw_session_lost(struct session *s, const char *reason)
         fw_session_fail(s, "crash_loop", message);
         return;
     }
+    m->metrics.restarts++;
     s->due_ns = now + delay;
     // The driver under a hardware encoder is a usual suspect: the last tries do without it.
     if (fw_restart_recent(&s->restart, now) >= 3 && is_hardware(s->encoder))
@@ -97,6 +100,8 @@ void fw_session_assign(struct session *s, struct child *c)
         fw_child_kill(c);
         return; // still waits; the next one will do
     }
+    const int64_t from = s->due_ns > s->created_ns ? s->due_ns : s->created_ns;
+    fw_bins_add(&s->manager->metrics.worker_wait, fw_now_ns() - from, 1);
     c->session = s;
     s->child = c;
     fw_log(s->manager->p.log, FW_LOG_DEBUG, "manager", "session %.10s: worker %d", s->id,
@@ -111,6 +116,7 @@ void fw_session_end(struct session *s, const char *code, const char *message)
     while (*at != s)
         at = &(*at)->next;
     *at = s->next;
+    m->metrics.sessions_ended++;
     if (s->child)
         fw_child_stop(s->child);
     s->child = NULL;

@@ -35,7 +35,7 @@ struct fw_machine_gpu {
     char name[128];
     char uuid[33];    // 32 hex digits as `framewire gpus` prints them; "" = unknown
     char pci[24];     // "0000:03:00.0", "" = unknown
-    const char *kind; // "nvidia", "amd", "intel" or "software"
+    const char *kind; // "nvidia", "amd", "intel", "software" or "other"
     double use;
     double encoder_use, decoder_use; // of their engines; AMD's is one for both
     double temperature_c, power_w;

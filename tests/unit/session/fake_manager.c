@@ -102,6 +102,14 @@ static void fake_machine(void *user, int64_t now_ns, struct fw_machine *machine)
         *machine = *f->machine;
 }
 
+static void fake_metrics(void *user, int64_t now_ns, struct fw_exposition *out)
+{
+    const struct fake *f = user;
+    (void)now_ns;
+    if (f->metrics)
+        fw_metrics_write(f->metrics, f->now, out);
+}
+
 const struct fw_api_ops fake_ops = {
     .create = fake_create,
     .get = fake_get,
@@ -110,4 +118,5 @@ const struct fw_api_ops fake_ops = {
     .node = fake_node,
     .fault = fake_fault,
     .machine = fake_machine,
+    .metrics = fake_metrics,
 };

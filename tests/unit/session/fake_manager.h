@@ -3,6 +3,7 @@
 #pragma once
 
 #include "session/api.h"
+#include "session/metrics.h"
 
 enum { FAKE_ROOM = 4 };
 
@@ -19,6 +20,8 @@ struct fake {
     struct fw_fault_request fault; // the last one
     unsigned faults;
     const struct fw_machine *machine; // NULL = nothing is known
+    struct fw_metrics *metrics;       // sums; NULL = /metrics is empty
+    const struct fw_metrics_now *now; // … and how things are
     struct fw_records *records;       // of all sessions; NULL = they have none
 };
 

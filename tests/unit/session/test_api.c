@@ -223,6 +223,7 @@ static void test_openapi(void **state)
                                          "/api/v1/sessions/{id}:",
                                          "/api/v1/sessions/{id}/exchange:",
                                          "/api/v1/machine:",
+                                         "/metrics:",
                                          "/healthz:",
                                          "/readyz:" };
     assert_int_equal(ask("", "GET", "/api/v1/openapi.yaml", ""), 200);
@@ -279,6 +280,11 @@ static void test_machine_access(void **state)
     assert_int_equal(ask(BOB, "GET", "/api/v1/machine", ""), 200);
     assert_int_equal(ask(m.token, "GET", "/api/v1/machine", ""), 403);
     assert_string_equal(error_code(), "forbidden");
+    assert_int_equal(ask(ALICE, "GET", "/metrics", ""), 200);
+    assert_string_equal(res.content_type, "text/plain; version=0.0.4; charset=utf-8");
+    assert_int_equal(ask(m.token, "GET", "/metrics", ""), 403);
+    assert_int_equal(ask("", "GET", "/metrics", ""), 401);
+    assert_int_equal(ask(ALICE, "POST", "/metrics", ""), 405);
 }
 
 // Each endpoint with each bad credential: 401 and nothing else, the same bytes each time.
@@ -313,6 +319,7 @@ static void test_bad_credentials(void **state)
         { "GET", "/api/v1/sessions/id99" },
         { "DELETE", "/api/v1/sessions/id99" },
         { "GET", "/api/v1/machine" },
+        { "GET", "/metrics" },
         { "GET", "/api/v1/openapi.yaml" },
         { "GET", "/api/v1/nothing" },
         { "PUT", path },
