@@ -21,8 +21,15 @@ FW_PACKAGES_RUN=(
 FW_PACKAGES_TEST=(
     libcmocka-dev vulkan-validationlayers assimp-testmodels
     clang-14 libclang-rt-14-dev clang-format-14
-    chromium firefox-esr fonts-dejavu-core xvfb
+    chromium firefox-esr fonts-dejavu-core xvfb libx11-dev libxext-dev libxtst-dev
     nodejs:node npm:npm
     ffmpeg:ffmpeg curl iproute2 procps git
     nginx-light:nginx haproxy:haproxy
+)
+
+# Other systems that `./test rivals` measures beside this one; nothing else needs them.
+FW_PACKAGES_RIVALS=(
+    tigervnc-standalone-server:Xtigervnc novnc websockify xpra:xpra
+    gstreamer1.0-tools gstreamer1.0-plugins-good gstreamer1.0-plugins-ugly gstreamer1.0-plugins-bad
+    gstreamer1.0-x
 )

@@ -20,7 +20,7 @@ missing_packages() {
     done
 }
 
-# The tests want the programs of nginx and HAProxy, not their services: held back while they are
+# The tests want the programs of nginx, HAProxy and xpra, not their services: held back while they are
 # installed, switched off for the next boot. `$@` is how to become root, or nothing.
 hold_services() {
     [[ -e /usr/sbin/policy-rc.d ]] && return 0
@@ -64,7 +64,7 @@ install_packages() {
     fi
     local services=() name installed=1
     for name in "${missing[@]}"; do
-        [[ $name == nginx-light || $name == haproxy ]] && services+=("${name%-light}")
+        [[ $name == nginx-light || $name == haproxy || $name == xpra ]] && services+=("${name%-light}")
     done
     (
         trap 'release_services "${root[@]}"' EXIT

@@ -20,6 +20,9 @@ prepare() {
     mkdir -p build "$out"
     install_packages build/apt.log \
         "${FW_PACKAGES_BUILD[@]}" "${FW_PACKAGES_RUN[@]}" "${FW_PACKAGES_TEST[@]}"
+    if wants rivals && ! (install_packages build/apt-rivals.log "${FW_PACKAGES_RIVALS[@]}") >/dev/null; then
+        say "not all rivals can be installed (log: build/apt-rivals.log); those that lack are skipped"
+    fi
     if [[ -d ../shared/models ]]; then
         FW_MODELS=$(cd ../shared/models && pwd)
     else
@@ -30,7 +33,7 @@ prepare() {
     unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ICD_FILENAMES VK_DRIVER_FILES
     say "models from $FW_MODELS"
     local suite # those with a part in node
-    for suite in lint asan layer net browser bench soak; do
+    for suite in lint asan layer net browser photon bench soak rivals; do
         wants "$suite" && install_npm && break
     done
     exec 9>build/.lock
@@ -202,6 +205,8 @@ suite_bench() {
     run_script bench 1200 node tests/bench/bench.mjs
     run_script bench-start 300 node tests/bench/start.mjs
 }
+suite_photon() { run_script photon 240 node tests/bench/photon/check.mjs; }
+suite_rivals() { run_script rivals 3600 node tests/bench/photon/rivals.mjs; }
 suite_soak() { run_script soak 7200 node tests/bench/soak.mjs; }
 
 suite_serve() {

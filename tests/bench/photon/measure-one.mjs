@@ -58,7 +58,8 @@ async function instruments(target, page, clicks) {
     const inside = answered.filter(({ at }) => at - zero > from && at - zero < to + 1);
     const record = frames.filter((f) => f.input_ns > pressed && f.input_ns < seen && f.shows_input);
     return {
-      observer: ms,
+      // It came between two looks: half of that span off at most, by turns.
+      observer: ms - (seen - looked) / 2e6,
       poll: (seen - looked) / 1e6,
       page: inside[0]?.ms ?? NaN,
       record: (record[0]?.input_to_presented_us ?? NaN) / 1000,
@@ -71,9 +72,14 @@ async function instruments(target, page, clicks) {
 /**
  * @param {{name: string}} system
  * @param {string} content
- * @param {{clicks: number, look?: string}} options `look`: where a picture of the display goes
+ * @param {{clicks: number, look?: string, settleMs?: number}} options `look`: where a picture of the display goes
  */
-export async function measureOne(screen, system, content, { clicks, look = '' }) {
+export async function measureOne(
+  screen,
+  system,
+  content,
+  { clicks, look = '', settleMs = SETTLE_MS },
+) {
   const browser = await browse(screen);
   const begun = now();
   let target;
@@ -85,7 +91,7 @@ export async function measureOne(screen, system, content, { clicks, look = '' })
     await page.goto(target.url, { waitUntil: 'commit' });
     const patch = await awaitPatch(screen, 30);
     const result = { startMs: patch.ns / 1e6 - begun, openMs: patch.ns / 1e6 - opened };
-    await sleep(SETTLE_MS);
+    await sleep(settleMs);
     if (target.server) {
       const began = await page.evaluate(() => window.began);
       result.socketToPictureMs = began.picture - began.socket;
