@@ -32,6 +32,7 @@ struct fw_frame {
         size_t stride; // bytes
     } plane[2];
     struct fw_frame_times times;
+    struct fw_frame_facts facts;
     // Called once when the last reference goes, on the thread that dropped it. Returns the slot to
     // its pool or frees the memory, the struct included. Never NULL.
     void (*release)(struct fw_frame *frame);

@@ -23,6 +23,7 @@ struct fw_packet {
     bool animating;
     char codec[FW_CODEC_STRING_SIZE]; // "avc1.42e01f", from the SPS produced; set on key packets
     struct fw_frame_times times;
+    struct fw_frame_facts facts;
     // Why the ids before this one never became packets: [i] is that of frame_id - 1 - i. NEWER,
     // RING_FULL, or NONE: it did, or nothing is known of it.
     uint8_t skipped[FW_PACKET_SKIPPED]; // enum fw_reason

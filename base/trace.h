@@ -5,8 +5,6 @@
 
 #include <stdint.h>
 
-enum fw_pass { FW_PASS_SOURCE, FW_PASS_MERGE, FW_PASS_CONVERT, FW_PASS_COUNT };
-
 // All monotonic ns of the server; 0 = not stamped.
 struct fw_frame_times {
     int64_t input_rx_ns;  // the newest input shown: received by the front
@@ -20,7 +18,31 @@ struct fw_frame_times {
     int64_t enc_end_ns;   // encoder returned the access unit
     int64_t ring_ns;      // about to be copied into the ring to the front
     int64_t picked_ns;    // found in the ring by the front; stamped there, whatever a worker says
-    uint32_t pass_us[4];  // GPU time of passes: source, merge, convert, (spare); 0 = not measured
+};
+
+enum fw_pass { FW_PASS_SOURCE, FW_PASS_MERGE, FW_PASS_CONVERT, FW_PASS_COUNT };
+// Parts of the source's pass, on devices that can tell them apart.
+enum fw_part { FW_PART_VERTEX, FW_PART_RASTER, FW_PART_FRAGMENT, FW_PART_OUTPUT, FW_PART_COUNT };
+
+// What the GPU says of a frame. All 0 where it was not asked: where asking costs, few frames are.
+struct fw_gpu_facts {
+    int64_t begin_ns;                // the first pass began, on the server's clock; 0 = not known
+    uint32_t pass_us[FW_PASS_COUNT]; // one after the other
+    uint32_t part_us[FW_PART_COUNT]; // sum up to the source's pass; all 0 = not told apart
+    uint32_t vertices, primitives,
+        fragments; // of the source's pass: fed in, after clipping, shaded
+};
+
+enum { FW_ENCODER_NAME_SIZE = 15 };
+
+// What is known of a frame besides its times.
+struct fw_frame_facts {
+    struct fw_gpu_facts gpu;
+    uint32_t damage_px; // pixels that may differ from the frame before
+    // The quantiser chosen for the picture, 0-51, plus 1; 0 = the encoder does not tell. Where a
+    // limit on its size steps in, rows further down are coarser.
+    uint8_t qp_plus1;
+    char encoder[FW_ENCODER_NAME_SIZE]; // "x264"
 };
 
 // The moments of a frame, in order.

@@ -290,8 +290,13 @@ static enum fw_err encode_once(struct fw_encoder *e, struct fw_frame *frame, boo
     return err;
 }
 
-static void fill_packet(struct fw_packet *packet, const struct fw_frame *frame, int64_t begin_ns)
+static void fill_packet(const struct fw_encoder *e, struct fw_packet *packet,
+                        const struct fw_frame *frame, int64_t begin_ns)
 {
+    const uint8_t qp_plus1 = packet->facts.qp_plus1; // by the back end
+    packet->facts = frame->facts;
+    packet->facts.qp_plus1 = qp_plus1;
+    snprintf(packet->facts.encoder, sizeof(packet->facts.encoder), "%s", e->backend->name);
     packet->frame_id = frame->id;
     packet->input_id = frame->input_id;
     packet->width = frame->width;
@@ -338,7 +343,7 @@ enum fw_err fw_encoder_encode(struct fw_encoder *encoder, struct fw_frame *frame
     }
     e->key_due = false;
     fw_fault_wait(e->delay_ns);
-    fill_packet(*packet, frame, begin_ns);
+    fill_packet(e, *packet, frame, begin_ns);
     return FW_OK;
 }
 

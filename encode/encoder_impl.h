@@ -37,8 +37,9 @@ struct fw_encoder_backend {
     // On FW_OK the caller owns `*state`. On error a sentence without a full stop is in `message`.
     enum fw_err (*open)(void **state, const struct fw_encoder_config *config, char *message,
                         size_t message_size);
-    // On FW_OK the caller owns `*packet`; data, size, key and codec are set, the front door fills
-    // the rest. Any error means that the back end is broken: it is closed and another takes over.
+    // On FW_OK the caller owns `*packet`; data, size, key and codec are set, facts.qp_plus1
+    // where it is known; the front door fills the rest. Any error means that the back end is
+    // broken: it is closed and another takes over.
     enum fw_err (*encode)(void *state, struct fw_frame *frame, bool key, struct fw_packet **packet,
                           char *message, size_t message_size);
     // FW_ERR_UNSUPPORTED = not while open: the front door opens the back end again.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "encode/lavc.h"
 
+#include <libavutil/intreadwrite.h>
 #include <libavutil/opt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,6 +192,19 @@ static int send_frame(struct fw_lavc *lavc, bool key)
     return avcodec_send_frame(lavc->ctx, input);
 }
 
+// libavcodec's word on quality is a lambda; 0 = it says nothing.
+static uint8_t qp_plus1(const AVPacket *packet)
+{
+    enum { QP_MAX = 51 };
+    size_t size = 0;
+    const uint8_t *stats = av_packet_get_side_data(packet, AV_PKT_DATA_QUALITY_STATS, &size);
+    if (!stats || size < sizeof(uint32_t)) {
+        return 0;
+    }
+    const uint32_t qp = (AV_RL32(stats) + FF_QP2LAMBDA / 2) / FF_QP2LAMBDA;
+    return qp <= QP_MAX ? (uint8_t)(qp + 1) : 0;
+}
+
 enum fw_err fw_lavc_encode(void *state, struct fw_frame *frame, bool key, struct fw_packet **packet,
                            char *message, size_t message_size)
 {
@@ -217,6 +231,7 @@ enum fw_err fw_lavc_encode(void *state, struct fw_frame *frame, bool key, struct
     const char *why = NULL;
     const enum fw_err err = fw_h264_stream_convert(&lavc->stream, lavc->packet->data,
                                                    (size_t)lavc->packet->size, packet, &why);
+    const uint8_t qp = qp_plus1(lavc->packet);
     av_packet_unref(lavc->packet);
     if (err) {
         snprintf(message, message_size, "%s", why);
@@ -229,5 +244,6 @@ enum fw_err fw_lavc_encode(void *state, struct fw_frame *frame, bool key, struct
         fw_packet_unref(packet);
         return FW_ERR_FORMAT;
     }
+    (*packet)->facts.qp_plus1 = qp;
     return FW_OK;
 }

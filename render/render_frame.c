@@ -181,7 +181,7 @@ static enum fw_err wait(struct fw_render *r)
     return err;
 }
 
-static void read_queries(struct fw_render *r, struct fw_frame_times *times)
+static void read_queries(struct fw_render *r, struct fw_gpu_facts *facts)
 {
     uint64_t ticks[FW_QUERY_COUNT];
     if (!r->timed ||
@@ -193,7 +193,7 @@ static void read_queries(struct fw_render *r, struct fw_frame_times *times)
         const double ns = (double)(ticks[i + 1] - ticks[i]) * r->gpu->timestamp_ns;
         // Counters may wrap; a pass of more than a frame's bound is no measurement.
         if (ticks[i + 1] >= ticks[i] && ns < (double)frame_timeout_ns(r->gpu)) {
-            times->pass_us[i] = (uint32_t)(ns / 1000.0 + 0.5);
+            facts->pass_us[i] = (uint32_t)(ns / 1000.0 + 0.5);
         }
     }
 }
@@ -232,13 +232,26 @@ static enum fw_err draw(struct fw_render *r, struct fw_slot *slot, int64_t now_n
     }
     fw_fault_wait(r->render_delay_ns);
     times->rendered_ns = fw_now_ns();
-    read_queries(r, times);
+    read_queries(r, &slot->frame.facts.gpu);
     if (r->targets.target.kind != FW_TARGET_COMPUTE) {
         convert_on_cpu(&r->targets.target, &slot->frame);
     }
     fw_fault_wait(r->convert_delay_ns);
     times->converted_ns = fw_now_ns();
     return FW_OK;
+}
+
+// The source tells of its own picture; all else changes all of it.
+static uint32_t damage(const struct fw_render *r, const struct fw_frame *frame)
+{
+    const uint64_t all = (uint64_t)frame->width * (uint64_t)frame->height;
+    if (r->pending.dirty || !r->impl->damage) {
+        return (uint32_t)all;
+    }
+    const uint64_t drawn =
+        r->path.device ? (uint64_t)r->path.source_extent.width * r->path.source_extent.height : all;
+    const uint64_t px = (r->impl->damage(r->source) * all + drawn - 1) / drawn;
+    return (uint32_t)(px < all ? px : all);
 }
 
 enum fw_err fw_render_frame(struct fw_render *r, uint64_t frame_id, int64_t now_ns,
@@ -277,6 +290,7 @@ enum fw_err fw_render_frame(struct fw_render *r, uint64_t frame_id, int64_t now_
         fw_frame_unref(&frame); // what was latched stays pending
         return err;
     }
+    frame->facts.damage_px = damage(r, frame);
     r->pending.dirty = false;
     r->pending.change_ns = 0;
     *out = frame;

@@ -146,5 +146,6 @@ struct fw_slot *fw_slots_acquire(struct fw_slots *slots)
     atomic_store_explicit(&unused->busy, true, memory_order_relaxed);
     fw_ref_init(&unused->frame.ref);
     unused->frame.times = (struct fw_frame_times){ 0 };
+    unused->frame.facts = (struct fw_frame_facts){ 0 };
     return unused;
 }

@@ -72,6 +72,9 @@ struct fw_source_impl {
     enum fw_err (*record)(struct fw_source *source, const struct fw_record *record);
     // Host sources: fills an NV12 frame of the size set in it.
     enum fw_err (*fill)(struct fw_source *source, struct fw_frame *frame, int64_t now_ns);
+    // optional: how many pixels of its picture may differ in the last record/fill from the one
+    // before, never too few. NULL = all of them.
+    uint64_t (*damage)(struct fw_source *source);
     // optional: one JSON object in ASCII with facts for the page ({"triangles":1234}); valid until
     // close
     const char *(*describe)(struct fw_source *source);

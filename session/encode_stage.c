@@ -133,6 +133,8 @@ static void restamp(struct fw_packet *packet, const struct fw_job *job)
             .enc_begin_ns = packet->times.enc_begin_ns,
             .enc_end_ns = packet->times.enc_end_ns,
         };
+        packet->facts.gpu = (struct fw_gpu_facts){ 0 };
+        packet->facts.damage_px = 0;
     }
 }
 

@@ -258,18 +258,17 @@ static int32_t even_up(int32_t v)
     return (v + 1) & ~1;
 }
 
-// "avc1.42e01f": letters, digits and dots; it goes into pages and logs as it is.
-static bool codec_ok(const char *codec, bool key)
+// "avc1.42e01f": letters, digits and dots; it goes into pages, files and logs as it is.
+static bool name_ok(const char *name)
 {
-    size_t n = 0;
-    for (; codec[n]; n++) {
-        const char c = codec[n];
+    for (; *name; name++) {
+        const char c = *name;
         if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
               c == '.' || c == '-' || c == '_')) {
             return false;
         }
     }
-    return !key || n > 0;
+    return true;
 }
 
 static bool times_ok(const struct fw_frame_times *t)
@@ -283,6 +282,16 @@ static bool times_ok(const struct fw_frame_times *t)
         }
     }
     return true;
+}
+
+static bool facts_ok(const struct fw_frame_facts *f, int64_t pixels)
+{
+    enum { QP_MAX = 51 };
+    if (f->gpu.begin_ns < 0 || f->qp_plus1 > QP_MAX + 1 || f->damage_px > pixels ||
+        !TERMINATED(f->encoder)) {
+        return false;
+    }
+    return name_ok(f->encoder);
 }
 
 static bool skipped_ok(const uint8_t *reasons)
@@ -305,7 +314,8 @@ enum fw_err fw_link_check_packet(const struct fw_link_packet *p, size_t record_s
         p->coded_width != even_up(p->width) || p->coded_height != even_up(p->height)) {
         return FW_ERR_FORMAT;
     }
-    return TERMINATED(p->codec) && codec_ok(p->codec, p->key) && times_ok(&p->times) &&
+    return TERMINATED(p->codec) && name_ok(p->codec) && (!p->key || p->codec[0]) &&
+                   times_ok(&p->times) && facts_ok(&p->facts, (int64_t)p->width * p->height) &&
                    skipped_ok(p->skipped)
                ? FW_OK
                : FW_ERR_FORMAT;

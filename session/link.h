@@ -162,6 +162,7 @@ struct fw_link_packet {
     uint8_t key, animating, reserved[6];
     char codec[FW_CODEC_STRING_SIZE];
     struct fw_frame_times times;
+    struct fw_frame_facts facts;
     uint8_t skipped[FW_PACKET_SKIPPED];
     uint64_t size;
 };

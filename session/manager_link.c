@@ -62,6 +62,9 @@ static struct fw_packet *packet_from(const struct fw_link_packet *head, int64_t 
     memcpy(p->codec, head->codec, sizeof(p->codec));
     p->times = head->times;
     fw_frame_times_clean(&p->times, now);
+    p->facts = head->facts;
+    if (p->facts.gpu.begin_ns > now)
+        p->facts.gpu.begin_ns = 0;
     memcpy(p->skipped, head->skipped, sizeof(p->skipped));
     return p;
 }

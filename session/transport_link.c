@@ -60,6 +60,7 @@ static enum fw_err link_packet(struct fw_transport *transport, struct fw_packet 
         .key = packet->key,
         .animating = packet->animating,
         .times = packet->times,
+        .facts = packet->facts,
         .size = packet->size,
     };
     memcpy(head.codec, packet->codec, sizeof(head.codec));

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "stream/link_estimate.h"
 #include "stream/server_priv.h"
 
 static_assert(FW_PACKET_HEADROOM >= FW_WIRE_VIDEO_HEADER_MAX + LWS_PRE,
@@ -453,6 +454,9 @@ static void record(struct fw_channel *channel, const struct fw_packet *packet)
             .window = fw_flow_window(&pacer->flow, channel->fps),
             .queue = pacer->flow.count,
         };
+    if (pacer && pacer->media)
+        fw_link_estimate(lws_get_socket_fd(pacer->media->wsi), &viewer.link_kbps,
+                         &viewer.unsent_bytes);
     fw_records_publish(channel->records, packet, &viewer, fw_now_ns());
 }
 

@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "stream/export_impl.h"
 
-enum { LANES = 16, TRACK_LOST = 1000 };
+enum { LANES = 16, TRACK_GPU = 900, TRACK_PARTS, TRACK_LOST = 1000 };
 
 struct tracks {
     int64_t end[FW_STAGE_REST][LANES]; // of the last slice; 0 = the lane is not in use
@@ -34,6 +34,14 @@ static void at(struct fw_text *t, int64_t ns)
     fw_text_time(t, ns, FW_NS_PER_US);
 }
 
+static void add_number(struct fw_text *t, const char *name, uint64_t value)
+{
+    fw_text_add(t, ",\"");
+    fw_text_add(t, name);
+    fw_text_add(t, "\":");
+    fw_text_u64(t, value);
+}
+
 static int free_lane(const struct tracks *tracks, int stage, int64_t from)
 {
     int lane = 0;
@@ -49,7 +57,7 @@ static int64_t end_of(const struct fw_frame_record *rec, int stage)
     return to > from ? to : from + 1;
 }
 
-// GPU time of the passes, where they were timed. When within the stage is not known: no slices.
+// GPU time of the passes, where they were timed, and what they did.
 static void add_passes(struct fw_text *t, const struct fw_frame_record *rec)
 {
     static const char *const names[FW_PASS_COUNT] = {
@@ -58,14 +66,19 @@ static void add_passes(struct fw_text *t, const struct fw_frame_record *rec)
         [FW_PASS_CONVERT] = ",\"gpu_convert_us\":",
     };
     for (int i = 0; i < FW_PASS_COUNT; i++) {
-        if (!rec->pass_us[i])
+        if (!rec->gpu.pass_us[i])
             continue;
         fw_text_add(t, names[i]);
-        fw_text_u64(t, rec->pass_us[i]);
+        fw_text_u64(t, rec->gpu.pass_us[i]);
     }
+    if (!rec->gpu.vertices && !rec->gpu.fragments)
+        return;
+    add_number(t, "vertices", rec->gpu.vertices);
+    add_number(t, "primitives", rec->gpu.primitives);
+    add_number(t, "fragments", rec->gpu.fragments);
 }
 
-static void add_slice(struct fw_text *t, int stage, unsigned track,
+static void add_slice(struct fw_text *t, int stage, unsigned track, const struct fw_records *r,
                       const struct fw_frame_record *rec)
 {
     const int64_t from = rec->at[stage], to = end_of(rec, stage);
@@ -81,7 +94,12 @@ static void add_slice(struct fw_text *t, int stage, unsigned track,
         fw_text_add(t, ",\"bytes\":");
         fw_text_u64(t, rec->bytes);
         fw_text_add(t, rec->key ? ",\"key\":true" : ",\"key\":false");
+        fw_text_add(t, ",\"encoder\":");
+        fw_text_json(t, fw_records_encoder(r, rec));
+        if (rec->qp_plus1)
+            add_number(t, "qp", rec->qp_plus1 - UINT64_C(1));
     } else if (stage == FW_STAGE_RENDER) {
+        add_number(t, "damage_px", rec->damage_px);
         add_passes(t, rec);
     } else if (stage == FW_STAGE_DELIVER) {
         fw_text_add(t, ",\"input\":");
@@ -101,7 +119,38 @@ static void add_flow(struct fw_text *t, const char *phase, unsigned track, int s
     fw_text_add(t, *phase == 'f' ? ",\"bp\":\"e\"}" : "}");
 }
 
-static void add_frame(struct fw_text *t, struct tracks *tracks, const struct fw_frame_record *rec)
+static int64_t add_gpu_slice(struct fw_text *t, unsigned track, const char *name, int64_t from,
+                             uint32_t us, const struct fw_frame_record *rec)
+{
+    begin(t, "X", track);
+    at(t, from);
+    fw_text_add(t, ",\"dur\":");
+    fw_text_u64(t, us);
+    fw_text_add(t, ",\"name\":\"");
+    fw_text_add(t, name);
+    fw_text_add(t, "\",\"args\":{\"frame\":");
+    fw_text_u64(t, rec->frame_id);
+    fw_text_add(t, "}}");
+    return from + us * (int64_t)FW_NS_PER_US;
+}
+
+// Where the GPU's clock was placed on ours: the passes, and within the source's its parts.
+static void add_gpu(struct fw_text *t, const struct fw_frame_record *rec)
+{
+    static const char *const passes[] = { "source", "merge", "convert" };
+    static const char *const parts[] = { "vertex", "raster", "fragment", "output" };
+    int64_t from = rec->gpu.begin_ns, part_from = from;
+    for (int i = 0; from && i < FW_PASS_COUNT; i++)
+        if (rec->gpu.pass_us[i])
+            from = add_gpu_slice(t, TRACK_GPU, passes[i], from, rec->gpu.pass_us[i], rec);
+    for (int i = 0; part_from && i < FW_PART_COUNT; i++)
+        if (rec->gpu.part_us[i])
+            part_from =
+                add_gpu_slice(t, TRACK_PARTS, parts[i], part_from, rec->gpu.part_us[i], rec);
+}
+
+static void add_frame(struct fw_text *t, struct tracks *tracks, const struct fw_records *r,
+                      const struct fw_frame_record *rec)
 {
     unsigned track[FW_STAGE_REST] = { 0 };
     for (int stage = 0; stage < FW_STAGE_REST; stage++) {
@@ -110,7 +159,7 @@ static void add_frame(struct fw_text *t, struct tracks *tracks, const struct fw_
         const int lane = free_lane(tracks, stage, rec->at[stage]);
         tracks->end[stage][lane] = end_of(rec, stage);
         track[stage] = track_of(stage, lane);
-        add_slice(t, stage, track[stage], rec);
+        add_slice(t, stage, track[stage], r, rec);
     }
     if (!rec->shows_input || !track[FW_STAGE_DELIVER] || !track[FW_STAGE_PRESENT] ||
         rec->outcome != FW_OUTCOME_PRESENTED)
@@ -158,6 +207,8 @@ static void name_tracks(struct fw_text *t, const struct tracks *tracks)
             name_track(t, track_of(stage, lane), lane ? name : fw_stages[stage].name);
         }
     }
+    name_track(t, TRACK_GPU, "gpu");
+    name_track(t, TRACK_PARTS, "gpu source");
     name_track(t, TRACK_LOST, "not shown");
 }
 
@@ -179,7 +230,8 @@ void fw_export_perfetto(struct fw_text *t, const struct fw_records *r,
     fw_text_add(t, "}}");
     for (unsigned i = fw_export_first(r, p); i < fw_records_count(r); i++) {
         const struct fw_frame_record *rec = fw_records_at(r, i);
-        add_frame(t, &tracks, rec);
+        add_frame(t, &tracks, r, rec);
+        add_gpu(t, rec);
         if (rec->reason)
             add_lost(t, rec);
     }

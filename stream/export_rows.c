@@ -14,10 +14,30 @@ static const char *const before[] = {
     "shows_input", "start_ns", "input_ns",  "change_ns", "begun_ns",
 };
 static const char *const after[] = {
-    "total_us",      "input_to_presented_us", "gpu_source_us",
-    "gpu_merge_us",  "gpu_convert_us",        "rtt_us",
-    "window_frames", "unconfirmed_frames",    "viewer",
-    "clock",         "clock_error_us",
+    "total_us",
+    "input_to_presented_us",
+    "gpu_source_us",
+    "gpu_merge_us",
+    "gpu_convert_us",
+    "rtt_us",
+    "window_frames",
+    "unconfirmed_frames",
+    "viewer",
+    "clock",
+    "clock_error_us",
+    "encoder",
+    "qp",
+    "damage_px",
+    "link_kbps",
+    "unsent_bytes",
+    "gpu_begin_ns",
+    "gpu_vertex_us",
+    "gpu_raster_us",
+    "gpu_fragment_us",
+    "gpu_output_us",
+    "vertices",
+    "primitives",
+    "fragments",
 };
 static const char *const clock_names[] = {
     [FW_PEER_CLOCK_NONE] = "none",
@@ -105,6 +125,16 @@ static void known(struct row *row, uint64_t value)
         unknown(row);
 }
 
+// 0 = unknown, else one less.
+static void less_one(struct row *row, uint64_t value)
+{
+    next(row);
+    if (value)
+        fw_text_u64(row->text, value - 1);
+    else
+        unknown(row);
+}
+
 static void flag(struct row *row, bool value)
 {
     next(row);
@@ -126,8 +156,21 @@ static int64_t input_to_presented(const struct fw_frame_record *rec)
     return rec->shows_input ? fw_frame_record_total(rec) : -1;
 }
 
+static void add_gpu(struct row *row, const struct fw_gpu_facts *gpu)
+{
+    uint64_t parts = 0;
+    for (int i = 0; i < FW_PART_COUNT; i++)
+        parts += gpu->part_us[i];
+    known(row, (uint64_t)gpu->begin_ns);
+    for (int i = 0; i < FW_PART_COUNT; i++) // one of them may well be 0
+        less_one(row, parts ? gpu->part_us[i] + UINT64_C(1) : 0);
+    known(row, gpu->vertices);
+    known(row, gpu->primitives);
+    known(row, gpu->fragments);
+}
+
 // In the order of the column names.
-static void add_row(struct row *row, const struct fw_frame_record *rec)
+static void add_row(struct row *row, const struct fw_records *r, const struct fw_frame_record *rec)
 {
     const bool answered =
         rec->at[FW_POINT_RECEIVED] || rec->at[FW_POINT_DECODED] || rec->at[FW_POINT_PRESENTED];
@@ -152,13 +195,19 @@ static void add_row(struct row *row, const struct fw_frame_record *rec)
     span(row, fw_frame_record_total(rec));
     span(row, input_to_presented(rec));
     for (int i = 0; i < FW_PASS_COUNT; i++)
-        known(row, rec->pass_us[i]);
+        known(row, rec->gpu.pass_us[i]);
     known(row, rec->rtt_us);
     known(row, rec->window);
     number(row, rec->queue);
     known(row, rec->viewer);
     word(row, answered ? clock_names[rec->clock] : "none");
     known(row, rec->clock_error_us);
+    word(row, fw_records_encoder(r, rec));
+    less_one(row, rec->qp_plus1);
+    number(row, rec->damage_px);
+    known(row, rec->link_kbps);
+    number(row, rec->unsent_bytes);
+    add_gpu(row, &rec->gpu);
 }
 
 void fw_export_csv(struct fw_text *t, const struct fw_records *r, const struct fw_export_params *p)
@@ -172,7 +221,7 @@ void fw_export_csv(struct fw_text *t, const struct fw_records *r, const struct f
     }
     fw_text_add(t, "\r\n");
     for (unsigned i = fw_export_first(r, p); i < fw_records_count(r); i++) {
-        add_row(&row, fw_records_at(r, i));
+        add_row(&row, r, fw_records_at(r, i));
         fw_text_add(t, "\r\n");
     }
 }
@@ -317,7 +366,7 @@ void fw_export_json(struct fw_text *t, const struct fw_records *r, const struct 
     fw_text_add(t, ",\"frames\":[");
     for (unsigned i = first; i < fw_records_count(r); i++) {
         fw_text_add(t, i > first ? ",\n{" : "\n{");
-        add_row(&row, fw_records_at(r, i));
+        add_row(&row, r, fw_records_at(r, i));
         fw_text_add(t, "}");
     }
     fw_text_add(t, "]}\n");

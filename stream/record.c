@@ -3,14 +3,17 @@
 
 #include <assert.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/clock.h"
 #include "stream/age.h"
 
-static_assert(sizeof(struct fw_frame_record) <= 208, "the size stated in the header");
+static_assert(sizeof(struct fw_frame_record) <= 264, "the size stated in the header");
 
 // A page's clock ticks in steps of up to a millisecond.
 static const int64_t grain_ns = FW_NS_PER_MS;
+
+enum { ENCODERS_MAX = 8 };
 
 struct fw_records {
     struct fw_frame_record kept[FW_RECORDS_KEPT]; // number n at n % FW_RECORDS_KEPT
@@ -19,9 +22,10 @@ struct fw_records {
     struct {
         uint64_t id;
         int64_t rx_ns;
-    } inputs[FW_RECORDS_INPUTS]; // by id
-    uint64_t newest_input;       // that arrived
-    uint64_t shown_input;        // newest that was presented
+    } inputs[FW_RECORDS_INPUTS];                       // by id
+    char encoders[ENCODERS_MAX][FW_ENCODER_NAME_SIZE]; // [0] is ""
+    uint64_t newest_input;                             // that arrived
+    uint64_t shown_input;                              // newest that was presented
     struct fw_record_sums sums;
     struct fw_record_totals *totals, own; // where else it is summed up; `own`: nowhere else
     struct fw_age age;
@@ -278,6 +282,18 @@ static void take_points(const struct fw_records *r, struct fw_frame_record *rec,
     }
 }
 
+// Its index, made up at first sight; 0 when there is no name or no more room.
+static uint8_t find_encoder(struct fw_records *r, const char *name)
+{
+    for (int i = 0; i < ENCODERS_MAX; i++) {
+        if (i && !r->encoders[i][0])
+            memcpy(r->encoders[i], name, strlen(name) + 1);
+        if (strcmp(r->encoders[i], name) == 0)
+            return (uint8_t)i;
+    }
+    return 0;
+}
+
 static uint8_t to_u8(unsigned value)
 {
     return value < UINT8_MAX ? (uint8_t)value : UINT8_MAX;
@@ -294,10 +310,14 @@ void fw_records_publish(struct fw_records *r, const struct fw_packet *packet,
     take_points(r, rec, packet, now_ns);
     rec->change_ns = packet->times.change_ns;
     rec->bytes = (uint32_t)packet->size;
-    for (int i = 0; i < FW_PASS_COUNT; i++)
-        rec->pass_us[i] = packet->times.pass_us[i];
+    rec->gpu = packet->facts.gpu;
+    rec->damage_px = packet->facts.damage_px;
+    rec->qp_plus1 = packet->facts.qp_plus1;
+    rec->encoder = find_encoder(r, packet->facts.encoder);
     rec->viewer = viewer->serial;
     rec->rtt_us = viewer->rtt_us;
+    rec->link_kbps = viewer->link_kbps;
+    rec->unsent_bytes = viewer->unsent_bytes;
     rec->window = to_u8(viewer->window);
     rec->queue = to_u8(viewer->queue);
     rec->width = (uint16_t)packet->width;
@@ -375,6 +395,11 @@ unsigned fw_records_count(const struct fw_records *r)
 const struct fw_frame_record *fw_records_at(const struct fw_records *r, unsigned index)
 {
     return &r->kept[(r->count - fw_records_count(r) + index) % FW_RECORDS_KEPT];
+}
+
+const char *fw_records_encoder(const struct fw_records *r, const struct fw_frame_record *rec)
+{
+    return r->encoders[rec->encoder];
 }
 
 const struct fw_record_sums *fw_records_sums(const struct fw_records *r)

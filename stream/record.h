@@ -17,7 +17,7 @@
 #include "stream/peer_clock.h"
 
 enum {
-    FW_RECORDS_KEPT = 4096,   // 68 s at 60 frames a second; 208 bytes each
+    FW_RECORDS_KEPT = 4096,   // 68 s at 60 frames a second; 264 bytes each
     FW_RECORDS_OPEN = 128,    // an older one is closed, whatever is still to come
     FW_RECORDS_INPUTS = 1024, // newest inputs whose times of arrival are known
 };
@@ -29,14 +29,19 @@ struct fw_frame_record {
     int64_t change_ns;          // oldest source change first shown here
     int64_t seen_ns;            // published, or found missing
     uint32_t bytes;             // of the access unit
-    uint32_t pass_us[FW_PASS_COUNT];
+    struct fw_gpu_facts gpu;
+    uint32_t damage_px;
     uint32_t viewer;         // serial number; 0 = nobody paced
     uint32_t rtt_us;         // smallest of late, when published; 0 = unknown
+    uint32_t link_kbps;      // what the kernel saw the link deliver, then; 0 = unknown
+    uint32_t unsent_bytes;   // that the kernel still held, then
     uint32_t clock_error_us; // bound of the client's times; 0 = not known
     uint16_t width, height;
     uint8_t outcome, reason; // enum fw_outcome, enum fw_reason
     uint8_t clock;           // enum fw_peer_clock_kind: how the client's times were placed
     uint8_t window, queue;   // messages the viewer might have unconfirmed, and those it had
+    uint8_t qp_plus1;        // as in fw_frame_facts
+    uint8_t encoder;         // see fw_records_encoder
     bool key, animating;
     bool again;       // no new picture: the last one encoded once more
     bool shows_input; // the first to show its input: the total starts there, else at BEGUN
@@ -60,7 +65,7 @@ struct fw_record_totals {
     uint64_t frames, keys, bytes;     // published
 };
 
-// Thread: one. Some 935 KiB.
+// Thread: one. Some 1.1 MiB.
 struct fw_records;
 
 // NULL when out of memory.
@@ -73,8 +78,8 @@ void fw_records_set_totals(struct fw_records *records, struct fw_record_totals *
 
 // How the viewer that paces stands as a frame is published.
 struct fw_record_viewer {
-    uint32_t serial; // 0 = nobody paces
-    uint32_t rtt_us;
+    uint32_t serial;                          // 0 = nobody paces
+    uint32_t rtt_us, link_kbps, unsent_bytes; // as in the record
     unsigned window, queue;
 };
 
@@ -116,6 +121,8 @@ int64_t fw_records_age(const struct fw_records *r, int64_t now_ns);
 unsigned fw_records_count(const struct fw_records *r); // FW_RECORDS_KEPT at most
 // 0 is the oldest.
 const struct fw_frame_record *fw_records_at(const struct fw_records *r, unsigned index);
+// The encoder of a record, "" = not known.
+const char *fw_records_encoder(const struct fw_records *r, const struct fw_frame_record *rec);
 const struct fw_record_sums *fw_records_sums(const struct fw_records *r);
 
 // What the total starts at, 0 = unknown.

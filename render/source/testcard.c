@@ -327,6 +327,7 @@ const struct fw_source_impl fw_source_testcard = {
     .resize = card_resize,
     .wants_frame = card_wants_frame,
     .record = card_record,
+    .damage = fw_testcard_damage,
     .describe = card_describe,
     .save = card_save,
     .restore = card_restore,

@@ -112,7 +112,7 @@ static void add_fine_lines(struct fw_geo *geo, const struct card *c)
     }
 }
 
-static float text_cell(const struct card *c)
+float fw_testcard_text_cell(const struct card *c)
 {
     const int cell = (c->height < c->width ? c->height : c->width) / 320;
     return (float)(cell > 1 ? cell : 1);
@@ -122,7 +122,7 @@ static void add_label(struct fw_geo *geo, const struct card *c, enum fw_testcard
                       const char *text)
 {
     const struct fw_testcard_rect r = fw_testcard_place(patch, c->width, c->height);
-    const float cell = text_cell(c);
+    const float cell = fw_testcard_text_cell(c);
     const float width = (float)(strlen(text) * FW_GEO_GLYPH_W - 1) * cell;
     fw_geo_text(geo, floorf(((float)(r.x0 + r.x1) - width) / 2),
                 (float)r.y0 - cell * (FW_GEO_GLYPH_H + 4), cell, text, 0xb9c6ddff);
@@ -242,7 +242,7 @@ static void add_status(struct fw_geo *geo, const struct card *c, uint64_t frame_
     }
     snprintf(text, sizeof(text), "%d X %d   FRAME %llu", c->width, c->height,
              (unsigned long long)frame_id);
-    const float cell = text_cell(c);
+    const float cell = fw_testcard_text_cell(c);
     const float width = (float)(strlen(text) * FW_GEO_GLYPH_W - 1) * cell;
     fw_geo_text(geo, floorf(((float)c->width - width) / 2), (float)(c->height * 815 / 1000), cell,
                 text, 0xdfe8f7ff);
@@ -270,7 +270,7 @@ static void add_pointer(struct fw_geo *geo, const struct card *c)
         return;
     }
     const float x = floorf(c->pointer_x), y = floorf(c->pointer_y);
-    const float half = FW_TESTCARD_POINTER / 2, arm = 14 * text_cell(c);
+    const float half = FW_TESTCARD_POINTER / 2, arm = 14 * fw_testcard_text_cell(c);
     const fw_geo_color dark = 0x000000ff, light = 0xffffffff;
     for (int i = 0; i < 2; i++) { // dark below light: seen on any ground
         const float by = i == 0 ? 2 : 1;

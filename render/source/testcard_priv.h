@@ -22,6 +22,14 @@ struct run {
     bool blend;
 };
 
+// What people did, as the newest picture shows it.
+struct card_shown {
+    float pointer_x, pointer_y;
+    bool pointer_seen;
+    unsigned clicks;
+    int level, key;
+};
+
 struct card {
     struct fw_source base;
     struct fw_gpu *gpu;
@@ -35,6 +43,7 @@ struct card {
     unsigned clicks;
     int level;
     int key; // newest pressed, -1 = none yet
+    struct card_shown shown;
     // --- device
     VkPipelineLayout layout;
     VkPipeline solid, soft;
@@ -45,7 +54,11 @@ struct card {
     char facts[96];
 };
 
+// ---- testcard_damage.c
+uint64_t fw_testcard_damage(struct fw_source *source);
+
 // ---- testcard_draw.c
+float fw_testcard_text_cell(const struct card *card); // pixels a point of the lettering is wide
 // What never moves, into `geo` (empty) and the card's runs.
 void fw_testcard_build_fixed(struct card *card, struct fw_geo *geo);
 // What does, into `geo` (empty).

@@ -223,6 +223,62 @@ static void test_animation_beat(void **state)
     rig_destroy(render);
 }
 
+static unsigned differing(const struct fw_frame *a, const struct fw_frame *b)
+{
+    unsigned n = 0;
+    for (int y = 0; y < a->height; y++) {
+        for (int x = 0; x < a->width; x++) {
+            n += a->plane[0].data[(size_t)y * a->plane[0].stride + (size_t)x] !=
+                 b->plane[0].data[(size_t)y * b->plane[0].stride + (size_t)x];
+        }
+    }
+    return n;
+}
+
+// A source never tells of fewer pixels than have changed, and of a small change no large one.
+static void test_damage(void **state)
+{
+    (void)state;
+    static const struct fw_input_event events[] = {
+        { .id = 1, .kind = FW_INPUT_MOTION, .x = 320, .y = 200 },
+        { .id = 2, .kind = FW_INPUT_MOTION, .x = 20, .y = 30 },
+        { .id = 3, .kind = FW_INPUT_BUTTON, .state = 1, .x = 20, .y = 30 },
+        { .id = 4, .kind = FW_INPUT_WHEEL, .dy = 1 },
+        { .id = 5, .kind = FW_INPUT_KEY, .state = 1, .code = 30 },
+    };
+    enum { EVENTS = sizeof(events) / sizeof(events[0]) };
+    static const struct {
+        int width, height;
+        const char *animate;
+    } cases[] = { { 640, 360, "1" }, { 640, 360, "0" }, { 301, 600, "1" }, { 1280, 720, "full" } };
+    for (size_t k = 0; k < sizeof(cases) / sizeof(cases[0]); k++) {
+        struct fw_render *render = rig_create((struct fw_render_params){ 0 });
+        const struct fw_source_arg arg = { "animate", cases[k].animate };
+        assert_int_equal(rig_open_args(render, "testcard", cases[k].width, cases[k].height, &arg),
+                         FW_OK);
+        const unsigned all = (unsigned)(cases[k].width * cases[k].height);
+        struct fw_frame *before = rig_frame(render, 1, 0);
+        assert_int_equal(before->facts.damage_px, all);
+        for (int i = 0; i < EVENTS; i++) {
+            fw_render_input(render, &events[i]);
+            struct fw_frame *frame = rig_frame(render, (uint64_t)i + 2, (i + 1) * 400000000LL);
+            const unsigned changed = differing(before, frame);
+            if (frame->facts.damage_px < changed || changed == 0)
+                fail_msg("case %zu, event %d: %u told, %u changed", k, i, frame->facts.damage_px,
+                         changed);
+            assert_true(k == 3 ? frame->facts.damage_px == all : frame->facts.damage_px < all / 4);
+            fw_frame_unref(&before);
+            before = frame;
+        }
+        assert_int_equal(fw_render_resize(render, 320, 240), FW_OK);
+        struct fw_frame *resized = rig_frame(render, EVENTS + 2, EVENTS * 400000000LL);
+        assert_int_equal(resized->facts.damage_px, 320 * 240);
+        fw_frame_unref(&resized);
+        fw_frame_unref(&before);
+        rig_destroy(render);
+    }
+}
+
 static void test_times(void **state)
 {
     (void)state;
@@ -231,14 +287,15 @@ static void test_times(void **state)
         rig_open(render, "testcard", 640, 360);
         struct fw_frame *frame = rig_frame(render, 1, 1);
         const struct fw_frame_times *t = &frame->times;
+        const struct fw_gpu_facts *gpu = &frame->facts.gpu;
         assert_true(t->begun_ns > 0 && t->begun_ns <= t->submitted_ns);
         assert_true(t->submitted_ns <= t->rendered_ns && t->rendered_ns <= t->converted_ns);
         if (render->gpu->timestamps) {
-            assert_true(t->pass_us[FW_PASS_SOURCE] > 0);
-            assert_true(!render->path.merge || t->pass_us[FW_PASS_MERGE] > 0);
-            assert_true(t->pass_us[FW_PASS_CONVERT] > 0);
-            const int64_t sum = (int64_t)t->pass_us[FW_PASS_SOURCE] + t->pass_us[FW_PASS_MERGE] +
-                                t->pass_us[FW_PASS_CONVERT];
+            assert_true(gpu->pass_us[FW_PASS_SOURCE] > 0);
+            assert_true(!render->path.merge || gpu->pass_us[FW_PASS_MERGE] > 0);
+            assert_true(gpu->pass_us[FW_PASS_CONVERT] > 0);
+            const int64_t sum = (int64_t)gpu->pass_us[FW_PASS_SOURCE] +
+                                gpu->pass_us[FW_PASS_MERGE] + gpu->pass_us[FW_PASS_CONVERT];
             assert_true(sum * FW_NS_PER_US <= t->rendered_ns - t->begun_ns + 3 * FW_NS_PER_US);
         }
         fw_frame_unref(&frame);
@@ -436,6 +493,7 @@ int main(void)
         cmocka_unit_test(test_card),
         cmocka_unit_test(test_still_until_input),
         cmocka_unit_test(test_animation_beat),
+        cmocka_unit_test(test_damage),
         cmocka_unit_test(test_times),
         cmocka_unit_test(test_slots),
         cmocka_unit_test(test_release_elsewhere),

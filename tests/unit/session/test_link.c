@@ -299,6 +299,11 @@ static void packet_heads_are_checked(void **state)
     BAD_PACKET(p.times.delivered_ns = INT64_MIN);
     BAD_PACKET(p.times.picked_ns = -1);
     BAD_PACKET(p.skipped[FW_PACKET_SKIPPED - 1] = FW_REASON_RING_FULL + 1);
+    BAD_PACKET(p.facts.gpu.begin_ns = -1);
+    BAD_PACKET(p.facts.qp_plus1 = 53);
+    BAD_PACKET(p.facts.damage_px = 641 * 479 + 1);
+    BAD_PACKET(memset(p.facts.encoder, 'a', sizeof(p.facts.encoder)));
+    BAD_PACKET(p.facts.encoder[0] = ',');
     struct fw_link_packet huge = good_packet();
     huge.size = FW_PACKET_MAX_BYTES + 1;
     assert_int_equal(fw_link_check_packet(&huge, sizeof(huge) + huge.size), FW_ERR_FORMAT);

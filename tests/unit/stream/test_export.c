@@ -47,10 +47,20 @@ static int setup(void **state)
                        .enc_begin_ns = begun + 1 * MS + 2,
                        .enc_end_ns = begun + 3 * MS + 123456,
                        .ring_ns = begun + 4 * MS,
-                       .picked_ns = begun + 4 * MS,
-                       .pass_us = { 700, 0, 20 } },
+                       .picked_ns = begun + 4 * MS },
+            .facts = { .gpu = { .begin_ns = begun + 1000,
+                                .pass_us = { 700, 0, 20 },
+                                .part_us = { 100, 0, 500, 100 },
+                                .vertices = 30,
+                                .primitives = 10,
+                                .fragments = 230400 },
+                       .damage_px = 4000,
+                       .qp_plus1 = (uint8_t)(k % 2 ? 1 : 24),
+                       .encoder = "x264" },
         };
-        const struct fw_record_viewer viewer = { .serial = VIEWER, .window = 2 };
+        const struct fw_record_viewer viewer = {
+            .serial = VIEWER, .window = 2, .link_kbps = 9000, .unsent_bytes = 77
+        };
         fw_records_publish(r, &packet, &viewer, begun + 4 * MS);
     }
     for (int k = 1; k <= FRAMES; k++) {
@@ -160,6 +170,18 @@ static void csv_has_a_line_per_frame(void **state)
     assert_string_equal(cell(1, "input_to_presented_us"), "27000.000");
     assert_string_equal(cell(1, "gpu_source_us"), "700");
     assert_string_equal(cell(1, "gpu_merge_us"), "");
+    assert_string_equal(cell(1, "encoder"), "x264");
+    assert_string_equal(cell(0, "qp"), "0");
+    assert_string_equal(cell(1, "qp"), "23");
+    assert_string_equal(cell(1, "damage_px"), "4000");
+    assert_string_equal(cell(1, "link_kbps"), "9000");
+    assert_string_equal(cell(1, "unsent_bytes"), "77");
+    assert_string_equal(cell(1, "gpu_begin_ns"), "1000020001000");
+    assert_string_equal(cell(1, "gpu_vertex_us"), "100");
+    assert_string_equal(cell(1, "gpu_raster_us"), "0");
+    assert_string_equal(cell(1, "gpu_output_us"), "100");
+    assert_string_equal(cell(1, "vertices"), "30");
+    assert_string_equal(cell(1, "fragments"), "230400");
     assert_string_equal(cell(1, "clock"), "estimate");
     assert_string_equal(cell(1, "clock_error_us"), "40");
     assert_string_equal(cell(4, "outcome"), "dropped");
@@ -257,7 +279,8 @@ static void perfetto_has_tracks_slices_and_arrows(void **state)
         slices++;
     }
     // 12 stages each, decode and present of those not dropped, two more of those that led.
-    assert_int_equal(slices, FRAMES * 10 + 16 * 2 + 10 * 2 + 1 * 2);
+    // On the GPU two passes, and three parts of the first.
+    assert_int_equal(slices, FRAMES * (10 + 5) + 16 * 2 + 10 * 2 + 1 * 2);
     assert_int_equal(lanes, 2); // 18 ms every 10 ms
     assert_int_equal(lost, 4);
     assert_int_equal(flows, 3 * 9);
