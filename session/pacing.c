@@ -12,6 +12,7 @@ void fw_pacing_init(struct fw_pacing *pacing, const struct fw_pacing_params *par
     *pacing = (struct fw_pacing){
         .interval_ns = FW_NS_PER_S / fps,
         .due_ns = INT64_MIN,
+        .between_ns = INT64_MIN / 2,
         .hold_ns = INT64_MIN,
         .changed_ns = INT64_MIN,
         .refine_frames = params->refine_frames,
@@ -32,6 +33,16 @@ static int64_t late_start(const struct fw_pacing *pacing, const struct fw_pacing
         return INT64_MIN;
     }
     return facts->encoder_free_ns - pacing->render_ns * 5 / 4 - LEAD_NS;
+}
+
+// When the beat lets a changed picture start.
+static int64_t beat(const struct fw_pacing *pacing, const struct fw_pacing_facts *facts)
+{
+    if (!facts->pressed) {
+        return pacing->due_ns;
+    }
+    const int64_t between = pacing->between_ns + pacing->interval_ns;
+    return between < pacing->due_ns ? between : pacing->due_ns;
 }
 
 static enum fw_pacing_action at(int64_t when_ns, int64_t now_ns, enum fw_pacing_action action,
@@ -71,7 +82,7 @@ enum fw_pacing_action fw_pacing_decide(const struct fw_pacing *pacing,
             return FW_PACE_WAIT;
         }
         const int64_t start =
-            latest(latest(pacing->due_ns, pacing->hold_ns), late_start(pacing, facts));
+            latest(latest(beat(pacing, facts), pacing->hold_ns), late_start(pacing, facts));
         return at(start, facts->now_ns, FW_PACE_FRAME, wake_ns);
     }
     if (!facts->room) {
@@ -98,9 +109,14 @@ void fw_pacing_begun(struct fw_pacing *pacing, enum fw_pacing_action action, int
                      bool animating)
 {
     const int64_t due = pacing->due_ns;
+    if (now_ns < due) {
+        pacing->between_ns = now_ns;
+    }
     // A frame that starts a little late does not move those after it: the cadence is the source's.
     const bool on_cadence = animating && due != INT64_MIN && now_ns - due < pacing->interval_ns;
-    pacing->due_ns = (on_cadence ? due : now_ns) + pacing->interval_ns;
+    if (!on_cadence || now_ns >= due) {
+        pacing->due_ns = (on_cadence ? due : now_ns) + pacing->interval_ns;
+    }
     if (action == FW_PACE_REFINE) {
         pacing->refined++;
     } else if (action == FW_PACE_FRAME) {

@@ -2,7 +2,9 @@
 // When does the next frame start? Pure logic: time and facts in, a decision out.
 //
 // A frame starts only when something changed, the minimum interval since the last one has passed
-// and the path can take it. Input on an idle picture starts one at once. While the encoder is busy
+// and the path can take it. Input on an idle picture starts one at once. A press, which people wait
+// for, starts one between two beats of a moving picture as well, one per interval at most; the beat
+// goes on as it was. While the encoder is busy
 // the start is put off so that the frame is finished just when the encoder is free: input is
 // latched as late as possible. Once the picture stands still it is encoded again a few times, and
 // then nothing happens at all.
@@ -24,6 +26,7 @@ enum { FW_PACE_REFINE_MAX = 24 };
 struct fw_pacing {
     int64_t interval_ns;
     int64_t due_ns;     // the next frame may not start before
+    int64_t between_ns; // when a frame was begun before it was due, last
     int64_t hold_ns;    // nothing at all may start before (the ring was full)
     int64_t render_ns;  // how long a frame takes to draw, smoothed; 0 = unknown
     int64_t changed_ns; // the picture changed last
@@ -42,6 +45,7 @@ struct fw_pacing_facts {
     int64_t now_ns;
     bool wants; // the picture has changed, or was never sent
     bool animating;
+    bool pressed;            // a button, key, finger or wheel is not drawn yet
     int64_t source_next_ns;  // when not `wants`: when to ask the source again, INT64_MAX = on input
     bool room;               // somebody looks, there is credit, no job waits for the encoder
     int64_t encoder_free_ns; // when the encoder is expected to be done, 0 = it is idle

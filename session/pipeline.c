@@ -142,6 +142,7 @@ static void stamp(struct fw_pipeline *p, struct fw_frame *frame, int64_t now_ns,
         frame->times.begun_ns = now_ns;
     }
     p->change_ns = 0;
+    p->pressed = false;
 }
 
 // `*frame` is NULL when the encoder holds all slots.
@@ -249,6 +250,7 @@ static enum fw_err step(struct fw_pipeline *p, int64_t *wake_ns)
         .now_ns = now,
         .wants = wants,
         .animating = animating,
+        .pressed = p->pressed,
         .source_next_ns = source_next,
         .room =
             p->active && !p->status.waiting && p->status.written + p->status.pending < p->allowed,

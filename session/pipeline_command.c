@@ -143,11 +143,24 @@ static enum fw_err start(struct fw_pipeline *p, const struct fw_link_start *m)
     return FW_OK;
 }
 
+// What a person does on purpose and waits to see, at the pace of a hand.
+static bool is_press(const struct fw_input_event *event)
+{
+    switch (event->kind) {
+    case FW_INPUT_BUTTON:
+    case FW_INPUT_KEY: return event->state != 0;
+    case FW_INPUT_TOUCH: return event->state == FW_TOUCH_DOWN;
+    case FW_INPUT_WHEEL: return true;
+    default: return false;
+    }
+}
+
 static void input(struct fw_pipeline *p, const struct fw_link_input *m)
 {
     const int64_t now = fw_now_ns();
     for (uint32_t i = 0; i < m->count; i++) {
         fw_render_input(p->render, &m->events[i]);
+        p->pressed |= is_press(&m->events[i]);
     }
     const struct fw_input_event *newest = &m->events[m->count - 1];
     p->input_id = newest->id;

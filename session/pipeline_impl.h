@@ -40,6 +40,7 @@ struct fw_pipeline {
     uint64_t input_id;               // newest input the source has had
     int64_t input_rx_ns;             // of that input
     int64_t delivered_ns;            // that input was taken from the link
+    bool pressed;                    // among what is not drawn yet is a press
     int64_t change_ns;               // oldest change not yet drawn, 0 = none known
     struct fw_frame *last;           // as submitted last
     struct fw_encode_status status;  // as of this step

@@ -64,7 +64,8 @@ install_packages() {
     fi
     local services=() name installed=1
     for name in "${missing[@]}"; do
-        [[ $name == nginx-light || $name == haproxy || $name == xpra ]] && services+=("${name%-light}")
+        [[ $name == nginx-light || $name == haproxy ]] && services+=("${name%-light}")
+        [[ $name == xpra ]] && services+=(xpra.service xpra.socket)
     done
     (
         trap 'release_services "${root[@]}"' EXIT

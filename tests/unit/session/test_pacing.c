@@ -94,6 +94,55 @@ static void animation_does_not_drift(void **state)
     assert_in_range(now - t0, ideal - ms, ideal + 4 * ms);
 }
 
+// Between two beats of a moving picture, at most once per interval, and the beats stay where they
+// are.
+static void a_press_does_not_wait_for_the_beat(void **state)
+{
+    (void)state;
+    struct fw_pacing p = pacing_at(50, 0);
+    int64_t wake;
+    struct fw_pacing_facts f = wanting_at(t0);
+    f.animating = true;
+    fw_pacing_begun(&p, FW_PACE_FRAME, t0, true);
+    f.now_ns = t0 + 7 * ms;
+    assert_int_equal(fw_pacing_decide(&p, &f, &wake), FW_PACE_WAIT);
+    assert_int_equal(wake, t0 + 20 * ms);
+    f.pressed = true;
+    assert_int_equal(fw_pacing_decide(&p, &f, &wake), FW_PACE_FRAME);
+    fw_pacing_begun(&p, FW_PACE_FRAME, f.now_ns, true);
+    f.now_ns = t0 + 9 * ms; // the next one is too soon: it waits for the beat
+    assert_int_equal(fw_pacing_decide(&p, &f, &wake), FW_PACE_WAIT);
+    assert_int_equal(wake, t0 + 20 * ms);
+    f.now_ns = t0 + 20 * ms;
+    assert_int_equal(fw_pacing_decide(&p, &f, &wake), FW_PACE_FRAME);
+    fw_pacing_begun(&p, FW_PACE_FRAME, f.now_ns, true);
+    f.now_ns = t0 + 25 * ms;
+    assert_int_equal(fw_pacing_decide(&p, &f, &wake), FW_PACE_WAIT);
+    assert_int_equal(wake, t0 + 27 * ms);
+    // A press never gets past a path that can't take it.
+    f.now_ns = t0 + 30 * ms;
+    f.room = false;
+    assert_int_equal(fw_pacing_decide(&p, &f, &wake), FW_PACE_WAIT);
+    assert_int_equal(wake, INT64_MAX);
+}
+
+static void a_flood_of_presses_does_no_more_than_double_the_rate(void **state)
+{
+    (void)state;
+    struct fw_pacing p = pacing_at(60, 0);
+    unsigned frames = 0;
+    for (int64_t now = t0; now < t0 + 1000 * ms; now += ms / 4) {
+        struct fw_pacing_facts f = wanting_at(now);
+        int64_t wake;
+        f.animating = f.pressed = true;
+        if (fw_pacing_decide(&p, &f, &wake) == FW_PACE_FRAME) {
+            fw_pacing_begun(&p, FW_PACE_FRAME, now, true);
+            frames++;
+        }
+    }
+    assert_in_range(frames, 110, 122);
+}
+
 static void a_long_stall_is_not_caught_up(void **state)
 {
     (void)state;
@@ -275,6 +324,8 @@ int main(void)
         cmocka_unit_test(input_on_idle_starts_at_once),
         cmocka_unit_test(input_waits_for_the_interval_and_no_longer),
         cmocka_unit_test(animation_does_not_drift),
+        cmocka_unit_test(a_press_does_not_wait_for_the_beat),
+        cmocka_unit_test(a_flood_of_presses_does_no_more_than_double_the_rate),
         cmocka_unit_test(a_long_stall_is_not_caught_up),
         cmocka_unit_test(without_room_nothing_starts_and_nothing_ticks),
         cmocka_unit_test(the_sources_own_time_is_kept),
