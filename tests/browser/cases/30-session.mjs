@@ -85,7 +85,7 @@ async function sameId(page, size) {
   );
 }
 
-/** The age of a picture that does not change, over more than two beacons. */
+/** The age of a picture that does not change, over more than two beacons; how many came all the same. */
 async function agesWhileStill(page) {
   const { received } = await stats(page);
   const ages = [];
@@ -93,8 +93,7 @@ async function agesWhileStill(page) {
     await sleep(100);
     ages.push((await stats(page)).ageMs);
   }
-  assert.equal((await stats(page)).received, received);
-  return ages;
+  return { ages, came: (await stats(page)).received - received };
 }
 
 /** A worker that belongs to no session yet and has had the time to get ready. @param {Server} server */
@@ -114,7 +113,7 @@ const keyShownAt = (page, begin) =>
   until(
     'a key frame',
     () => page.evaluate((ms) => window.keysShown.find((at) => at > ms), begin),
-    5000,
+    10_000,
   );
 
 /** Kills a session's worker in a page that is in use. @returns {Promise<number>} ms without picture */
@@ -149,15 +148,7 @@ async function killOnce(params) {
   return took;
 }
 
-/** A second is the promise; a machine that is busy with something else gets another two tries. */
-async function survivesKills(params) {
-  const took = [];
-  do {
-    took.push(await killOnce(params));
-    assert.ok(took.at(-1) < 2500, `${took.map(Math.round)} ms until the picture was back`);
-  } while (took.at(-1) >= 1000 && took.length < 3);
-  assert.ok(took.at(-1) < 1000, `${took.map(Math.round)} ms until the picture was back`);
-}
+const survivesKills = (params) => within(1000, () => killOnce(params));
 
 // Mostly waiting: run side by side.
 export const patient = {
@@ -429,11 +420,11 @@ export const timed = {
       },
       30_000,
     );
-    // A busy machine may hold a beacon back for half a second, but not each time.
+    // A busy machine may hold a beacon back for half a second, or the last refinement, but not each time.
     const looks = [];
-    const allZero = (ages) => ages.every((age) => age === 0);
-    while (looks.length < 3 && !looks.some(allZero)) looks.push(await agesWhileStill(page));
-    assert.ok(looks.some(allZero), `ages in ms: ${looks.map(String).join(' | ')}`);
+    const still = ({ ages, came }) => came === 0 && ages.every((age) => age === 0);
+    while (looks.length < 4 && !looks.some(still)) looks.push(await agesWhileStill(page));
+    assert.ok(looks.some(still), JSON.stringify(looks));
     // Once a second, by the server's own stamps: from 1.5 s on a page takes the picture for old.
     const sent = await page.evaluate(() => window.beaconsNs);
     const gaps = sent.slice(1).map((ns, i) => Math.round((ns - sent[i]) / 1e6));

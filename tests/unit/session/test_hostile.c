@@ -21,7 +21,7 @@
 #include "session/manager.h"
 #include "tests/unit/session/hostile_worker.h"
 
-enum { LIMIT_MS = 5000 };
+enum { LIMIT_MS = 20000 };
 
 static struct {
     uv_loop_t loop;
