@@ -8,7 +8,7 @@ FW_PACKAGES_BUILD=(
     gcc libc6-dev meson ninja-build pkg-config:pkg-config
     glslang-tools libvulkan-dev
     libavcodec-dev libavformat-dev libavutil-dev
-    libwebsockets-dev libuv1-dev libssl-dev libjansson-dev
+    libwebsockets-dev libuv1-dev libssl-dev libjansson-dev libyaml-dev
     libassimp-dev libstb-dev libcglm-dev libjpeg62-turbo-dev
 )
 

@@ -188,7 +188,7 @@ void fw_bench_client_begin(struct fw_bench_client *c, int64_t now_ns)
 
 // ---- life
 
-static json_t *session_request(const struct fw_bench_load_options *o)
+json_t *fw_bench_session_request(const struct fw_bench_load_options *o)
 {
     json_t *args = json_object();
     for (unsigned i = 0; i < o->arg_count; i++) {
@@ -216,7 +216,7 @@ struct fw_bench_client *fw_bench_client_create(const struct fw_remote *remote,
     c->need_key = true;
     fw_bench_schedule_init(&c->schedule, options->input, number + 1, options->width,
                            options->height);
-    json_t *request = session_request(options);
+    json_t *request = fw_bench_session_request(options);
     enum fw_err err = fw_remote_create(remote, request, &c->session, error);
     json_decref(request);
     if (!err && decoders)

@@ -35,6 +35,8 @@ struct fw_bench_client {
     struct fw_bench_reading reading; // of records; whoever collects them
 };
 
+// What POST /sessions is sent; the caller's.
+json_t *fw_bench_session_request(const struct fw_bench_load_options *options);
 // Creates the session and watches it; blocks. NULL with `error` when that fails.
 struct fw_bench_client *fw_bench_client_create(const struct fw_remote *remote,
                                                const struct fw_bench_load_options *options,

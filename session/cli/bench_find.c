@@ -44,8 +44,8 @@ static bool judge(const struct fw_slo *slo, const struct fw_bench_result *r, jso
         json_array_append_new(terms, json_pack("{s:s, s:f, s:b}", "promise", term->text,
                                                "worst_session", worst, "kept", (int)held));
         if (used < size)
-            used += (size_t)snprintf(words + used, size - used, "%s%s %.2f (%s)", t ? ", " : "",
-                                     held ? "kept:" : "broken:", worst, term->text);
+            used += (size_t)snprintf(words + used, size - used, "%s%s: %.2f%s", t ? ", " : "",
+                                     term->text, worst, held ? "" : " (broken)");
     }
     return kept;
 }
@@ -75,12 +75,11 @@ static void note_step(struct climb *c, bool kept, json_t *terms, const char *wor
                                     "kept", (int)kept, "confirmation", (int)confirm, "terms", terms,
                                     "machine_percent", cpu < 0 ? json_null() : json_real(100 * cpu),
                                     "client_thread_percent", 100 * r->client_thread_cpu));
-    char text[400];
-    snprintf(text, sizeof(text), "%3u session%s%s %s", r->sessions, r->sessions == 1 ? " " : "s",
-             confirm ? ", confirmed for longer:" : ":", words);
-    fw_bench_progress(text);
     fw_bench_progress_end();
-    printf("%s\n", text);
+    if (c->ramp->quiet)
+        return;
+    printf("%3u session%s  %-7s %s%s\n", r->sessions, r->sessions == 1 ? " " : "s",
+           kept ? "kept" : "broken", words, confirm ? ", looked at for longer" : "");
     fflush(stdout);
 }
 
@@ -97,7 +96,8 @@ static bool step(struct climb *c)
     if (err) {
         snprintf(c->refusal, sizeof(c->refusal), "%.300s", error.message);
         const unsigned got = fw_bench_load_count(c->load);
-        printf("%3u sessions: refused: %s\n", wanted, error.message);
+        if (!c->ramp->quiet)
+            printf("%3u sessions: refused: %s\n", wanted, error.message);
         json_array_append_new(c->steps, json_pack("{s:i, s:b, s:s}", "sessions", (int)wanted,
                                                   "kept", 0, "refused", error.message));
         // A refusal says exactly how many there is room for.

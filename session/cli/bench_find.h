@@ -10,6 +10,7 @@ struct fw_bench_ramp {
     const struct fw_slo *slo;
     unsigned limit; // never try more
     int warmup, step_seconds;
+    bool quiet; // no line for each step
 };
 
 struct fw_bench_capacity {

@@ -88,8 +88,8 @@ enum fw_bench_limit fw_bench_find_limit(const struct fw_bench_evidence *e, char 
     const double cpu = fw_bench_watchman_cpu(m);
     const double late = (double)fw_histogram_quantile(&r->all.late, 0.99) / 1000;
     const bool full = cpu >= BUSY_CPU;
-    // On a machine that is full, whoever runs there is late.
-    if (r->client_thread_cpu >= BUSY_THREAD || (late >= LATE_MS && !(e->same_machine && full))) {
+    // Where both share a machine, being late says that the machine is busy, not with what.
+    if (r->client_thread_cpu >= BUSY_THREAD || (late >= LATE_MS && !e->same_machine)) {
         snprintf(words, size,
                  "this load generator: its thread is busy %.0f %% of the time and sends inputs "
                  "%.1f ms late (P99); use a faster or a less busy machine for it",

@@ -376,10 +376,11 @@ void fw_bench_load_said(struct fw_bench_load *l, struct fw_bench_said *said)
         int64_t offset;
         uint32_t bound = 0;
         fw_client_clock_estimate(fw_watch_clock(c->watch), fw_now_ns(), &offset, &bound);
-        if (info->gpu[0]) {
+        if (info->gpu[0] && !said->gpu[0]) {
             snprintf(said->gpu, sizeof(said->gpu), "%s", info->gpu);
             snprintf(said->encoder, sizeof(said->encoder), "%s", info->encoder);
         }
+        said->same_encoder += info->encoder[0] && strcmp(info->encoder, said->encoder) == 0;
         if (rtt && (!said->rtt_ns || rtt < said->rtt_ns))
             said->rtt_ns = rtt;
         if (bound > said->clock_us)

@@ -43,10 +43,11 @@ const char *fw_bench_load_session_id(const struct fw_bench_load *load, unsigned 
 // What the server has said of itself and of the first session that is over; "" = nothing.
 struct fw_bench_said {
     char gpu[128], encoder[64];
-    unsigned ended;    // sessions that are over
-    char why[320];     // of the first of them
-    int64_t rtt_ns;    // the smallest of all
-    uint32_t clock_us; // bound of the clock's error, the largest
+    unsigned same_encoder; // sessions on that encoder
+    unsigned ended;        // sessions that are over
+    char why[320];         // of the first of them
+    int64_t rtt_ns;        // the smallest of all
+    uint32_t clock_us;     // bound of the clock's error, the largest
 };
 void fw_bench_load_said(struct fw_bench_load *load, struct fw_bench_said *said);
 // CPU time of this process so far, and of the thread that serves the sockets, ns.

@@ -106,6 +106,8 @@ static void wait_window(const struct fw_bench *b, struct fw_bench_load *load, in
         poll(NULL, 0, TICK_MS);
         if (!collect)
             continue;
+        if (b->tick)
+            b->tick(b->tick_user);
         if (now - shown >= every) {
             shown = now;
             show_progress(load, what, (double)(now - begin) / FW_NS_PER_S, seconds);

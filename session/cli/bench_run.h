@@ -15,6 +15,8 @@ struct fw_bench {
     const volatile sig_atomic_t *stop;
     char version[32], machine[400]; // of the server, for people
     int max_sessions;               // that it takes, 0 = unknown
+    void (*tick)(void *user);       // optional: called ten times a second while a window is open
+    void *tick_user;
 };
 
 struct fw_bench_result {
