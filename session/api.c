@@ -8,6 +8,7 @@
 #include <strings.h>
 
 #include "session/api_fault.h"
+#include "session/api_figures.h"
 #include "session/api_machine.h"
 #include "session/api_sources.h"
 #include "session/api_trace.h"
@@ -134,13 +135,24 @@ static void get_sources(struct fw_api *api, int64_t now_ns, struct fw_http_respo
                           "maxWidth", 3840, "maxHeight", 2160, "minFps", 1, "maxFps", 240));
 }
 
-static void list_sessions(struct fw_api *api, const struct caller *c, struct fw_http_response *res)
+static void list_sessions(struct fw_api *api, const struct fw_http_request *req,
+                          const struct caller *c, int64_t now_ns, struct fw_http_response *res)
 {
+    const bool figures = strcmp(req->query, "figures=1") == 0;
+    if (*req->query && !figures) {
+        answer_error(res, 400, "invalid_argument", "the query can only be figures=1");
+        return;
+    }
     json_t *list = json_array();
     struct fw_session_view v;
-    for (unsigned i = 0; api->p.ops->at(api->p.user, i, &v); i++)
-        if (may_see(c, &v))
-            json_array_append_new(list, session_json(&v));
+    for (unsigned i = 0; api->p.ops->at(api->p.user, i, &v); i++) {
+        if (!may_see(c, &v))
+            continue;
+        json_t *session = session_json(&v);
+        if (figures)
+            json_object_set_new(session, "figures", fw_figures_json(&v, now_ns));
+        json_array_append_new(list, session);
+    }
     answer_json(res, 200, json_pack("{s:o}", "sessions", list));
 }
 
@@ -341,6 +353,16 @@ static void fault(struct fw_api *api, const struct fw_http_request *req, const s
         answer_error(res, 409, "no_worker", "the session has no worker now; try again");
 }
 
+static void figures(struct fw_api *api, const struct caller *c, const char *id, int64_t now_ns,
+                    struct fw_http_response *res)
+{
+    struct fw_session_view v;
+    if (!api->p.ops->get(api->p.user, id, &v) || !may_see(c, &v))
+        answer_no_session(res);
+    else if (fw_api_figures(&v, now_ns, res))
+        answer_error(res, 500, "internal", "out of memory");
+}
+
 // The code is the credential here. Unknown session, used code, late code: all look alike.
 static void exchange(struct fw_api *api, const struct fw_http_request *req, const char *id,
                      int64_t now_ns, struct fw_http_response *res)
@@ -394,7 +416,7 @@ static bool allowed(const struct fw_http_request *req, unsigned methods,
     return false;
 }
 
-// "{id}", "{id}/trace", "{id}/fault" or "{id}/exchange" below /api/v1/sessions/.
+// "{id}", "{id}/trace", "{id}/figures", "{id}/fault" or "{id}/exchange" below /api/v1/sessions/.
 static void below_sessions(struct fw_api *api, const struct fw_http_request *req,
                            const struct caller *c, const char *rest, int64_t now_ns,
                            struct fw_http_response *res)
@@ -406,6 +428,8 @@ static void below_sessions(struct fw_api *api, const struct fw_http_request *req
     res->route = !slash                            ? "/api/v1/sessions/{id}"
                  : strcmp(slash, "/exchange") == 0 ? "/api/v1/sessions/{id}/exchange"
                  : strcmp(slash, "/trace") == 0    ? "/api/v1/sessions/{id}/trace"
+                 : strcmp(slash, "/figures") == 0  ? "/api/v1/sessions/{id}/figures"
+                 : strcmp(slash, "/fault") == 0    ? "/api/v1/sessions/{id}/fault"
                                                    : NULL;
     if (slash && strcmp(slash, "/exchange") == 0) {
         if (allowed(req, POST, res))
@@ -415,6 +439,9 @@ static void below_sessions(struct fw_api *api, const struct fw_http_request *req
     } else if (slash && strcmp(slash, "/trace") == 0) {
         if (allowed(req, GET, res))
             trace(api, req, c, id, now_ns, res);
+    } else if (slash && strcmp(slash, "/figures") == 0) {
+        if (allowed(req, GET, res))
+            figures(api, c, id, now_ns, res);
     } else if (slash && strcmp(slash, "/fault") == 0) {
         if (allowed(req, POST, res))
             fault(api, req, c, id, res);
@@ -448,7 +475,7 @@ static void api_http(struct fw_api *api, const struct fw_http_request *req, cons
         if (method_of(req->method) == POST)
             create_session(api, req, &c, res);
         else
-            list_sessions(api, &c, res);
+            list_sessions(api, req, &c, now_ns, res);
     } else if (strcmp(path, "/machine") == 0) {
         if (allowed(req, GET, res))
             machine(api, &c, now_ns, res);
@@ -516,6 +543,12 @@ void fw_api_http(struct fw_api *api, const struct fw_http_request *req, int64_t 
         session_page(api, req, path + 3, res);
     } else if (strcmp(path, "/metrics") == 0) {
         metrics(api, req, now_ns, res);
+    } else if (strcmp(path, "/ops") == 0) {
+        res->route = "/ops";
+        if (!allowed(req, GET, res))
+            return;
+        res->status = 200;
+        res->file = "ops.html";
     } else if (strcmp(path, "/healthz") == 0) {
         res->route = "/healthz";
         if (allowed(req, GET, res))

@@ -99,6 +99,7 @@ enum fw_err fw_api_trace(const struct fw_session_view *v, const char *query, int
         .format = formats[q.format].format,
         .now_ns = now_ns,
         .last_ns = q.last_s * (int64_t)FW_NS_PER_S,
+        .watched = v->viewers > 0,
         .wall_ms = wall.tv_sec * INT64_C(1000) + wall.tv_nsec / FW_NS_PER_MS,
         .session = v->id,
         .title = v->title,

@@ -33,6 +33,8 @@ static const struct option table[] = {
     { "state", "DIR", TEXT, AT(state), 0, 0,
       "caches and certificates ($XDG_STATE_HOME/framewire or ~/.local/state/framewire)" },
     { "static", "DIR", TEXT, AT(static_dir), 0, 0, "web pages (found beside the binary)" },
+    { "chart-js", "FILE", TEXT, AT(chart_js), 0, 0,
+      "Chart.js for the charts of /ops (/usr/share/javascript/chart.js/chart.min.js)" },
     { "tls-cert", "FILE", TEXT, AT(tls_cert), 0, 0, "certificate chain, PEM; with --tls-key" },
     { "tls-key", "FILE", TEXT, AT(tls_key), 0, 0, "private key, PEM; with --tls-cert" },
     { "tls-self-signed", NULL, FLAG, AT(tls_self_signed), 0, 0,
@@ -166,6 +168,7 @@ enum fw_err fw_serve_options_parse(struct fw_serve_options *o, int argc, char **
                                    size_t size)
 {
     *o = (struct fw_serve_options){ .encoder = "auto",
+                                    .chart_js = "/usr/share/javascript/chart.js/chart.min.js",
                                     .max_sessions = 8,
                                     .warm = 1,
                                     .idle_timeout = 300,

@@ -19,6 +19,7 @@ struct fw_serve_options {
     const char *gpu;        // NULL = best
     const char *state;      // NULL = $XDG_STATE_HOME/framewire
     const char *static_dir; // NULL = found beside the binary
+    const char *chart_js;   // of Debian's libjs-chart.js; need not be there
     const char *tls_cert, *tls_key;
     bool tls_self_signed;
     const char *token_file;

@@ -262,6 +262,7 @@ static enum fw_err create_parts(struct front *f, char *message, size_t size)
                                            .host = f->o.host,
                                            .port = f->o.port,
                                            .static_dir = f->paths.web,
+                                           .chart_js = f->o.chart_js,
                                            .tls_cert = f->cert[0] ? f->cert : NULL,
                                            .tls_key = f->key[0] ? f->key : NULL,
                                            .origins = f->o.origins,

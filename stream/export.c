@@ -6,6 +6,7 @@
 
 #include "base/clock.h"
 #include "stream/export_impl.h"
+#include "stream/recent.h"
 
 // ---- text
 
@@ -99,10 +100,7 @@ void fw_text_json(struct fw_text *t, const char *text)
 
 unsigned fw_export_first(const struct fw_records *r, const struct fw_export_params *p)
 {
-    unsigned first = fw_records_count(r);
-    while (first > 0 && fw_records_at(r, first - 1)->seen_ns >= p->now_ns - p->last_ns)
-        first--;
-    return first;
+    return fw_recent_first(r, p->now_ns - p->last_ns);
 }
 
 enum fw_err fw_export(const struct fw_records *r, const struct fw_export_params *p, char **text,
@@ -113,6 +111,7 @@ enum fw_err fw_export(const struct fw_records *r, const struct fw_export_params 
     case FW_EXPORT_CSV: fw_export_csv(&t, r, p); break;
     case FW_EXPORT_JSON: fw_export_json(&t, r, p); break;
     case FW_EXPORT_PERFETTO: fw_export_perfetto(&t, r, p); break;
+    case FW_EXPORT_FIGURES: fw_export_figures(&t, r, p); break;
     }
     fw_text_bytes(&t, "", 1);
     if (t.failed) {

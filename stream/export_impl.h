@@ -29,8 +29,15 @@ void fw_text_json(struct fw_text *t, const char *text);
 // The first record of the time asked for.
 unsigned fw_export_first(const struct fw_records *records, const struct fw_export_params *params);
 
+// "stages":[{"name":…,"ends":…},…]
+void fw_export_stages(struct fw_text *t);
+// "name":{…}
+void fw_export_sums(struct fw_text *t, const char *name, const struct fw_record_sums *sums);
+
 void fw_export_csv(struct fw_text *t, const struct fw_records *r, const struct fw_export_params *p);
 void fw_export_json(struct fw_text *t, const struct fw_records *r,
                     const struct fw_export_params *p);
 void fw_export_perfetto(struct fw_text *t, const struct fw_records *r,
                         const struct fw_export_params *p);
+void fw_export_figures(struct fw_text *t, const struct fw_records *r,
+                       const struct fw_export_params *p);

@@ -7,6 +7,7 @@
 
 #include "base/clock.h"
 #include "stream/export_impl.h"
+#include "stream/recent.h"
 
 static const char *const before[] = {
     "frame_id",    "outcome",  "reason",    "key",       "animating",
@@ -267,7 +268,7 @@ static void add_counts(struct fw_text *t, const char *name, const char *const *n
     fw_text_add(t, "}");
 }
 
-static void add_sums(struct fw_text *t, const char *name, const struct fw_record_sums *sums)
+void fw_export_sums(struct fw_text *t, const char *name, const struct fw_record_sums *sums)
 {
     fw_text_json(t, name);
     fw_text_add(t, ":{\"frames\":");
@@ -289,29 +290,9 @@ static void add_sums(struct fw_text *t, const char *name, const struct fw_record
     add_quantiles(t, "total", &sums->total);
     fw_text_add(t, ",");
     add_quantiles(t, "input_to_presented", &sums->input_to_presented);
+    fw_text_add(t, ",");
+    add_quantiles(t, "age", &sums->age);
     fw_text_add(t, "}");
-}
-
-static void add_to(struct fw_histogram *h, int64_t ns)
-{
-    if (ns >= 0)
-        fw_histogram_add(h, ns);
-}
-
-static void sum_rows(struct fw_record_sums *sums, const struct fw_records *r, unsigned first)
-{
-    for (unsigned i = first; i < fw_records_count(r); i++) {
-        const struct fw_frame_record *rec = fw_records_at(r, i);
-        sums->frames++;
-        sums->keys += rec->key;
-        sums->bytes += rec->bytes;
-        sums->outcome[rec->outcome]++;
-        sums->reason[rec->reason]++;
-        for (int s = 0; s < FW_STAGE_COUNT; s++)
-            add_to(&sums->stage[s], fw_frame_record_stage(rec, (enum fw_stage)s));
-        add_to(&sums->total, fw_frame_record_total(rec));
-        add_to(&sums->input_to_presented, input_to_presented(rec));
-    }
 }
 
 static void add_about(struct fw_text *t, const struct fw_export_params *p)
@@ -337,18 +318,9 @@ static void add_about(struct fw_text *t, const struct fw_export_params *p)
     fw_text_u64(t, (uint64_t)(p->last_ns / FW_NS_PER_S));
 }
 
-void fw_export_json(struct fw_text *t, const struct fw_records *r, const struct fw_export_params *p)
+void fw_export_stages(struct fw_text *t)
 {
-    const unsigned first = fw_export_first(r, p);
-    struct fw_record_sums *sums = calloc(1, sizeof(*sums));
-    if (!sums) {
-        t->failed = true;
-        return;
-    }
-    sum_rows(sums, r, first);
-    fw_text_add(t, "{");
-    add_about(t, p);
-    fw_text_add(t, ",\"stages\":[");
+    fw_text_add(t, "\"stages\":[");
     for (int i = 0; i < FW_STAGE_COUNT; i++) {
         fw_text_add(t, i ? ",{\"name\":" : "{\"name\":");
         fw_text_json(t, fw_stages[i].name);
@@ -356,11 +328,30 @@ void fw_export_json(struct fw_text *t, const struct fw_records *r, const struct 
         fw_text_json(t, fw_stages[i].ends);
         fw_text_add(t, "}");
     }
-    fw_text_add(t, "],");
-    add_sums(t, "summary", sums);
+    fw_text_add(t, "]");
+}
+
+void fw_export_json(struct fw_text *t, const struct fw_records *r, const struct fw_export_params *p)
+{
+    const unsigned first = fw_export_first(r, p);
+    struct fw_recent *recent = malloc(sizeof(*recent));
+    if (!recent) {
+        t->failed = true;
+        return;
+    }
+    fw_recent_read(r,
+                   &(struct fw_recent_params){
+                       .now_ns = p->now_ns, .last_ns = p->last_ns, .watched = p->watched },
+                   recent);
+    fw_text_add(t, "{");
+    add_about(t, p);
     fw_text_add(t, ",");
-    add_sums(t, "since_start", fw_records_sums(r));
-    free(sums);
+    fw_export_stages(t);
+    fw_text_add(t, ",");
+    fw_export_sums(t, "summary", &recent->sums);
+    fw_text_add(t, ",");
+    fw_export_sums(t, "since_start", fw_records_sums(r));
+    free(recent);
     struct row row = { .text = t, .json = true };
     make_leads(&row);
     fw_text_add(t, ",\"frames\":[");

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: MIT
 #include <arpa/inet.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <unistd.h>
 
 #include "base/clock.h"
 #include "stream/server_priv.h"
@@ -205,11 +207,11 @@ static int answer_error(struct lws *wsi, struct fw_txn *txn, int status, const c
 // ---- files
 
 // FW_ERR_NOT_FOUND: there is no such file, nothing was sent. Else `*ret` is for lws.
-static enum fw_err answer_file(struct lws *wsi, struct fw_txn *txn, const char *name, int status,
-                               int *ret)
+static enum fw_err answer_below(struct lws *wsi, struct fw_txn *txn, int root_fd, const char *name,
+                                int status, int *ret)
 {
     struct fw_static_file file;
-    const enum fw_err err = fw_static_read(server_of(wsi)->root_fd, name, LWS_PRE, &file);
+    const enum fw_err err = fw_static_read(root_fd, name, LWS_PRE, &file);
     if (err == FW_ERR_NOT_FOUND)
         return err;
     if (err) {
@@ -236,6 +238,33 @@ static enum fw_err answer_file(struct lws *wsi, struct fw_txn *txn, const char *
         txn->totals = fw_totals_route(&server_of(wsi)->totals, "static");
     *ret = answer(wsi, txn, &a);
     return FW_OK;
+}
+
+static enum fw_err answer_file(struct lws *wsi, struct fw_txn *txn, const char *name, int status,
+                               int *ret)
+{
+    return answer_below(wsi, txn, server_of(wsi)->root_fd, name, status, ret);
+}
+
+// A package's file: where that leads is looked up anew, as it may be installed at any time.
+static int answer_chart_js(struct lws *wsi, struct fw_txn *txn)
+{
+    const char *installed = server_of(wsi)->chart_js;
+    char path[PATH_MAX];
+    int root_fd = -1, ret = 0;
+    enum fw_err err = FW_ERR_NOT_FOUND;
+    if (installed && realpath(installed, path)) {
+        char *name = strrchr(path, '/');
+        *name++ = '\0';
+        if (!fw_static_root(*path ? path : "/", &root_fd))
+            err = answer_below(wsi, txn, root_fd, name, 200, &ret);
+    }
+    if (root_fd >= 0)
+        close(root_fd);
+    return err ? answer_error(wsi, txn, 404, NULL,
+                              "Chart.js is not here: install libjs-chart.js, or start the server "
+                              "with --chart-js FILE.")
+               : ret;
 }
 
 static bool is_get(const struct fw_txn *txn)
@@ -305,6 +334,8 @@ static int dispatch(struct lws *wsi, struct fw_txn *txn)
                           !strcmp(txn->path, "/healthz") || !strcmp(txn->path, "/readyz") ||
                           !strcmp(txn->path, "/metrics");
     txn->complete_ns = fw_now_ns();
+    if (!strcmp(txn->path, "/vendor/chart.js") && is_get(txn))
+        return answer_chart_js(wsi, txn);
     if (!handlers && is_get(txn)) {
         const char *name = !strcmp(txn->path, "/") ? "index.html" : txn->path + 1;
         int ret;

@@ -69,6 +69,7 @@ static void free_server(struct fw_server *server)
         free(server->origins[i]);
     free(server->origins);
     free(server->host);
+    free(server->chart_js);
     if (server->root_fd >= 0)
         close(server->root_fd);
     if (server->listen_fd >= 0)
@@ -250,6 +251,8 @@ static enum fw_err copy_params(struct fw_server *server, const struct fw_server_
     server->policy.bound_host = server->host;
     server->origins = calloc(params->origin_count + 1, sizeof(*server->origins));
     server->policy.origins = (const char *const *)server->origins;
+    if (params->chart_js && !(server->chart_js = strdup(params->chart_js)))
+        return FW_ERR_NOMEM;
     if (!server->host || !server->origins)
         return FW_ERR_NOMEM;
     for (unsigned i = 0; i < params->origin_count; i++) {

@@ -100,6 +100,7 @@ struct fw_server_params {
     const char *host; // "127.0.0.1", "::1", "0.0.0.0"
     int port;         // 0 = any free one, see fw_server_port
     const char *static_dir;
+    const char *chart_js; // what /vendor/chart.js gives, need not be there; NULL = nothing
     const char *tls_cert, *tls_key; // PEM files; both or neither
     const char *const *origins;     // --public-origin: more allowed origins ("https://x.example")
     unsigned origin_count;

@@ -151,6 +151,7 @@ struct fw_server {
     struct fw_log *log;
     struct fw_origin_policy policy;
     char *host;
+    char *chart_js; // may be NULL
     char **origins;
     int root_fd, listen_fd, spare_fd, port;
     uv_poll_t *accept_poll;

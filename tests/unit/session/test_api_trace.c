@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-// The address of the trace: formats, what a query must look like, and who may ask.
+// The addresses of the trace and of the figures: what a query must look like, and who may ask.
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -93,11 +93,40 @@ static void test_trace_credentials(void **state)
     assert_int_equal(ask_trace(a.code, a.id, ""), 401);
 }
 
+static void test_figures(void **state)
+{
+    (void)state;
+    struct made a = make(ALICE), b = make(BOB);
+    char path[128];
+    record_one_frame();
+    assert_int_equal(ask(ALICE, "GET", "/api/v1/sessions?figures=1", ""), 200);
+    const json_t *list = json_object_get(answer, "sessions");
+    assert_int_equal(json_array_size(list), 1); // not those of others
+    const json_t *figures = json_object_get(json_array_get(list, 0), "figures");
+    assert_int_equal(json_integer_value(json_object_get(figures, "lastS")), 5);
+    assert_int_equal(json_integer_value(json_object_get(figures, "dropped")), 1);
+    assert_true(json_is_real(json_object_get(figures, "fps")));
+    assert_true(json_is_null(json_object_get(json_object_get(figures, "ageMs"), "p50")));
+    assert_int_equal(ask(ALICE, "GET", "/api/v1/sessions", ""), 200);
+    const json_t *plain = json_array_get(json_object_get(answer, "sessions"), 0);
+    assert_null(json_object_get(plain, "figures"));
+    assert_int_equal(ask(ALICE, "GET", "/api/v1/sessions?figures=yes", ""), 400);
+    assert_string_equal(error_code(), "invalid_argument");
+    snprintf(path, sizeof(path), "/api/v1/sessions/%s/figures", a.id);
+    assert_int_equal(ask(ALICE, "GET", path, ""), 200);
+    assert_int_equal(json_array_size(json_object_get(answer, "frames")), 1);
+    assert_int_equal(ask(a.token, "GET", path, ""), 200);
+    assert_int_equal(ask(b.token, "GET", path, ""), 404);
+    assert_int_equal(ask("", "GET", path, ""), 401);
+    assert_int_equal(ask(ALICE, "DELETE", path, ""), 405);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         OPEN(test_trace),
         TOKENS(test_trace_credentials),
+        TOKENS(test_figures),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,6 +39,7 @@ static void test_defaults(void **state)
     assert_int_equal(o.idle_timeout, 300);
     assert_false(o.insecure || o.validation || o.tls_self_signed || o.help);
     assert_null(o.models);
+    assert_string_equal(o.chart_js, "/usr/share/javascript/chart.js/chart.min.js");
     assert_int_equal(fw_serve_options_check(&o, message, sizeof(message)), FW_OK);
     assert_string_equal(message, "");
 }

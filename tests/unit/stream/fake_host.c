@@ -200,7 +200,7 @@ static void make_files(struct host *host)
 void host_start(struct host *host, bool tls, const char *bind, const char *const *origins,
                 unsigned origin_count)
 {
-    char web[128];
+    char web[128], chart_js[128];
     struct fw_selfsigned cert;
     memset(host, 0, sizeof(*host));
     pthread_mutex_init(&host->lock, NULL);
@@ -208,6 +208,7 @@ void host_start(struct host *host, bool tls, const char *bind, const char *const
     make_files(host);
     host->tls = tls;
     snprintf(web, sizeof(web), "%s/web", host->dir);
+    snprintf(chart_js, sizeof(chart_js), "%s/Chart.min.js", host->dir);
     if (tls) {
         char dir[128];
         snprintf(dir, sizeof(dir), "%s/tls", host->dir);
@@ -233,6 +234,7 @@ void host_start(struct host *host, bool tls, const char *bind, const char *const
         .loop = &host->loop,
         .host = bind,
         .static_dir = web,
+        .chart_js = chart_js, // not there until a test puts it there
         .tls_cert = tls ? cert.cert_path : NULL,
         .tls_key = tls ? cert.key_path : NULL,
         .origins = origins,

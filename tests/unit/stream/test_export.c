@@ -13,6 +13,7 @@
 
 #include "base/clock.h"
 #include "stream/export.h"
+#include "stream/recent.h"
 
 enum { MS = FW_NS_PER_MS, VIEWER = 1, FRAMES = 20, STEP = 10 };
 
@@ -305,12 +306,89 @@ static void nothing_yet_is_a_file_as_well(void **state)
 
 #define EXPORT(f) cmocka_unit_test_setup_teardown(f, setup, teardown)
 
+static json_t *figures_at(int64_t now)
+{
+    export(FW_EXPORT_FIGURES, now, 10 * (int64_t)FW_NS_PER_S);
+    json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
+    assert_non_null(root);
+    return root;
+}
+
+static void figures_are_sums_bins_and_rows(void **state)
+{
+    (void)state;
+    json_t *root = figures_at(all_now);
+    const json_t *recent = json_object_get(root, "recent");
+    assert_int_equal(number_of(recent, "frames"), FRAMES);
+    assert_int_equal(number_of(json_object_get(recent, "outcomes"), "presented"), FRAMES * 4 / 5);
+    assert_int_equal(number_of(json_object_get(recent, "reasons"), "client"), FRAMES / 5);
+    const json_t *bins = json_object_get(root, "bins");
+    const json_t *edges = json_object_get(bins, "edges_us");
+    const json_t *total = json_object_get(bins, "total");
+    assert_int_equal(json_array_size(total), json_array_size(edges) + 1);
+    json_int_t sum = 0;
+    for (size_t i = 0; i < json_array_size(total); i++)
+        sum += json_integer_value(json_array_get(total, i));
+    assert_int_equal(sum, FRAMES * 4 / 5);
+    const json_t *columns = json_object_get(root, "columns");
+    const json_t *frames = json_object_get(root, "frames");
+    assert_int_equal(json_array_size(frames), FRAMES);
+    const json_t *row = json_array_get(frames, 1);
+    assert_int_equal(json_array_size(row), json_array_size(columns));
+    assert_int_equal(json_integer_value(json_array_get(row, 0)), 2);
+    assert_string_equal(json_string_value(json_array_get(row, 2)), "presented");
+    assert_int_equal(json_integer_value(json_array_get(row, 6)), 27000);
+    int64_t tiled = 0;
+    for (size_t i = 7; i < json_array_size(row); i++)
+        tiled += json_integer_value(json_array_get(row, i));
+    assert_true(tiled > 26985 && tiled <= 27000); // whole microseconds each
+    assert_true(json_is_null(json_array_get(json_array_get(frames, 4), 6))); // dropped
+    json_decref(root);
+    root = figures_at(all_now + 60 * (int64_t)FW_NS_PER_S);
+    assert_int_equal(json_array_size(json_object_get(root, "frames")), 0);
+    assert_int_equal(number_of(json_object_get(root, "since_start"), "frames"), FRAMES);
+    json_decref(root);
+}
+
+// The age of a window, from the records, is what was told while they came in.
+static void recent_age_is_the_same_as_told_live(void **state)
+{
+    (void)state;
+    static struct fw_recent recent;
+    const int64_t end = t0 + 20 * (int64_t)FW_NS_PER_S;
+    fw_records_tick(r, VIEWER, end);
+    const struct fw_histogram *live = &fw_records_sums(r)->age;
+    fw_recent_read(r,
+                   &(struct fw_recent_params){
+                       .now_ns = end, .last_ns = 30 * (int64_t)FW_NS_PER_S, .watched = true },
+                   &recent);
+    assert_true(live->count > 18000); // from the first picture to a second ago
+    assert_int_equal(recent.sums.age.count, live->count);
+    assert_memory_equal(recent.sums.age.bucket, live->bucket, sizeof(live->bucket));
+    // A window in which nothing came: what was shown before it is still on the screen.
+    fw_recent_read(
+        r,
+        &(struct fw_recent_params){
+            .now_ns = end, .last_ns = 5 * (int64_t)FW_NS_PER_S, .watched = true, .brief = true },
+        &recent);
+    assert_int_equal(recent.sums.age.count, 4000);
+    assert_int_equal(recent.sums.frames, 0);
+    fw_recent_read(r,
+                   &(struct fw_recent_params){ .now_ns = end, .last_ns = 5 * (int64_t)FW_NS_PER_S },
+                   &recent);
+    assert_int_equal(recent.sums.age.count, 0); // nobody looks
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        EXPORT(csv_has_a_line_per_frame),          EXPORT(only_the_last_are_told),
-        EXPORT(json_has_the_same_and_percentiles), EXPORT(perfetto_has_tracks_slices_and_arrows),
+        EXPORT(csv_has_a_line_per_frame),
+        EXPORT(only_the_last_are_told),
+        EXPORT(json_has_the_same_and_percentiles),
+        EXPORT(perfetto_has_tracks_slices_and_arrows),
         EXPORT(nothing_yet_is_a_file_as_well),
+        EXPORT(figures_are_sums_bins_and_rows),
+        EXPORT(recent_age_is_the_same_as_told_live),
     };
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);
 }

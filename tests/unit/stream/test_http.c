@@ -98,6 +98,32 @@ static void test_files(void **state)
     assert_int_equal(get("/lib/"), 404);
 }
 
+// It lies elsewhere, behind a symbolic link as in Debian, and may be installed while the server
+// runs.
+static void test_chart_js(void **state)
+{
+    (void)state;
+    char file[128], link[128];
+    snprintf(file, sizeof(file), "%s/chart.js", host.dir);
+    snprintf(link, sizeof(link), "%s/Chart.min.js", host.dir);
+    assert_int_equal(get("/vendor/chart.js"), 404);
+    assert_non_null(strstr(body(), "install libjs-chart.js, or start the server with --chart-js"));
+    FILE *f = fopen(file, "w");
+    assert_non_null(f);
+    fputs("var Chart;\n", f);
+    fclose(f);
+    assert_int_equal(symlink("chart.js", link), 0);
+    assert_int_equal(get("/vendor/chart.js"), 200);
+    assert_string_equal(header("content-type"), "text/javascript; charset=utf-8");
+    assert_string_equal(body(), "var Chart;\n");
+    check_security_headers();
+    assert_int_equal(get("/vendor/secret.txt"), 404);
+    assert_int_equal(get("/vendor/"), 404);
+    unlink(link);
+    unlink(file);
+    assert_int_equal(get("/vendor/chart.js"), 404);
+}
+
 static void test_validators(void **state)
 {
     (void)state;
@@ -406,13 +432,10 @@ static int stop(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(test_files),
-        cmocka_unit_test(test_validators),
-        cmocka_unit_test(test_headers_everywhere),
-        cmocka_unit_test(test_path_escapes),
-        cmocka_unit_test(test_host_and_origin),
-        cmocka_unit_test(test_bodies),
-        cmocka_unit_test(test_upgrade_refusals),
+        cmocka_unit_test(test_files),        cmocka_unit_test(test_chart_js),
+        cmocka_unit_test(test_validators),   cmocka_unit_test(test_headers_everywhere),
+        cmocka_unit_test(test_path_escapes), cmocka_unit_test(test_host_and_origin),
+        cmocka_unit_test(test_bodies),       cmocka_unit_test(test_upgrade_refusals),
         cmocka_unit_test(test_nonsense),
     };
     const int plain = cmocka_run_group_tests_name("http", tests, start_plain, stop);
