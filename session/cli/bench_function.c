@@ -65,7 +65,7 @@ static double card_error(const struct fw_bench_picture *p)
 static void check_ids(struct fw_verify *v, unsigned looked, unsigned wrong,
                       const struct fw_bench_picture *last_wrong, uint64_t painted)
 {
-    struct fw_check *c = fw_verify_add(v, FW_PART_FUNCTION, wrong ? FW_FAIL : FW_PASS,
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_FUNCTION, wrong ? FW_FAIL : FW_PASS,
                                        "number painted in the picture");
     fw_check_found(c, "right in %u of %u pictures", looked - wrong, looked);
     fw_check_wanted(c, "that of the header, in all");
@@ -79,7 +79,7 @@ static void check_ids(struct fw_verify *v, unsigned looked, unsigned wrong,
 static void check_colours(struct fw_verify *v, double error)
 {
     const int most = v->plan->function.colour_error;
-    struct fw_check *c = fw_verify_add(v, FW_PART_FUNCTION, error <= most ? FW_PASS : FW_FAIL,
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_FUNCTION, error <= most ? FW_PASS : FW_FAIL,
                                        "colours of the test card");
     fw_check_found(c, "%d patches, off by %.0f of 255 at most", STILL, error);
     fw_check_wanted(c, "off by %d at most", most);
@@ -121,7 +121,7 @@ static bool look_at_card(struct fw_verify *v, struct fw_bench_probe *probe)
     }
     if (looked == frames)
         return true;
-    struct fw_check *c = fw_verify_add(v, FW_PART_FUNCTION, FW_FAIL, "pictures come");
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_FUNCTION, FW_FAIL, "pictures come");
     fw_check_found(c, "%u of %u, then %s", looked, frames,
                    err == FW_ERR_FORMAT ? "one that can't be decoded" : "no more");
     return false;
@@ -144,8 +144,8 @@ static double difference(const struct fw_frame *a, const struct fw_frame *b)
 
 static void say_answer(struct fw_verify *v, bool answered, double ms, const char *how)
 {
-    struct fw_check *c =
-        fw_verify_add(v, FW_PART_FUNCTION, answered ? FW_PASS : FW_FAIL, "input moves the picture");
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_FUNCTION, answered ? FW_PASS : FW_FAIL,
+                                       "input moves the picture");
     fw_check_wanted(c, "a picture that shows it");
     if (answered)
         fw_check_found(c, "%s after %.0f ms", how, ms);
@@ -210,10 +210,10 @@ static void check_content(struct fw_verify *v, const struct fw_bench_picture *p)
         }
     const double mean = (double)sum / (double)count;
     const double spread = sqrt(fmax(0, (double)squares / (double)count - mean * mean));
-    struct fw_check *c = fw_verify_add(v, FW_PART_FUNCTION, spread > 1 ? FW_PASS : FW_FAIL,
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_FUNCTION, spread > 1 ? FW_PASS : FW_FAIL,
                                        "there is something in the picture");
     fw_check_found(c, "brightness %.0f ± %.0f", mean, spread);
-    c = fw_verify_add(v, FW_PART_FUNCTION, FW_UNKNOWN, "painted number and colours");
+    c = fw_verify_add(v, FW_VERIFY_FUNCTION, FW_UNKNOWN, "painted number and colours");
     fw_check_note(c, "only the test card has them; plan with source: testcard to check them");
 }
 
@@ -227,7 +227,7 @@ static void check_ready(struct fw_verify *v)
     const bool ready = !fw_remote_text(&v->bench->remote, "/readyz", &text, &size, &error);
     free(text);
     struct fw_check *c =
-        fw_verify_add(v, FW_PART_FUNCTION, ready ? FW_PASS : FW_FAIL, "the server is ready");
+        fw_verify_add(v, FW_VERIFY_FUNCTION, ready ? FW_PASS : FW_FAIL, "the server is ready");
     fw_check_found(c, "%s",
                    ready                 ? "it is"
                    : error.status == 503 ? "it says it is not"
@@ -250,7 +250,7 @@ void fw_verify_function(struct fw_verify *v)
         err = fw_bench_probe_next(probe, FIRST_MS, &p);
     const double ms = (double)(fw_now_ns() - begin) / FW_NS_PER_MS;
     struct fw_check *c =
-        fw_verify_add(v, FW_PART_FUNCTION, err ? FW_FAIL : FW_PASS, "a session starts");
+        fw_verify_add(v, FW_VERIFY_FUNCTION, err ? FW_FAIL : FW_PASS, "a session starts");
     if (!err)
         fw_check_found(c, "first picture after %.0f ms", ms);
     else

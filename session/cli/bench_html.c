@@ -14,7 +14,7 @@ static const char style[] =
     "*{box-sizing:border-box}body{margin:0 auto;padding:32px 20px 64px;max-width:980px;"
     "font:16px/1.5 system-ui,sans-serif;color:var(--fg);background:var(--bg)}"
     "h1{font-size:26px;margin:0 0 4px}h2{font-size:19px;margin:36px 0 10px;"
-    "text-transform:capitalize}.dim{color:var(--dim)}p{margin:4px 0}"
+    "}h2:first-letter{text-transform:uppercase}.dim{color:var(--dim)}p{margin:4px 0}"
     ".verdict{margin:20px 0;padding:16px 20px;border-radius:10px;background:var(--card);"
     "border-left:6px solid var(--pass);font-size:19px;font-weight:600}"
     ".verdict.warn{border-color:var(--warn)}.verdict.fail{border-color:var(--fail)}"
@@ -44,18 +44,19 @@ static void escape(FILE *out, const char *text)
     }
 }
 
-static void part(FILE *out, const struct fw_verify *v, enum fw_part which)
+static void part(FILE *out, const struct fw_verify *v, enum fw_verify_part which)
 {
     static const char *const words[FW_VERDICTS] = { "ok", "warning", "failed", "unknown" };
     bool any = false;
     for (unsigned i = 0; i < v->count; i++)
         any |= v->check[i].part == which;
-    fprintf(out, "<h2>%s</h2>\n", fw_part_names[which]);
+    fprintf(out, "<h2>%s</h2>\n", fw_verify_part_names[which]);
     if (!any) {
         fprintf(out, "<p class=dim>Not part of this check.</p>\n");
         return;
     }
-    fprintf(out, "<div class=scroll><table><tr><th>Result<th>Check<th>Found<th>Wanted</tr>\n");
+    fprintf(out, "<div class=scroll><table><tr><th style=\"width:100px\">Result"
+                 "<th style=\"width:24%%\">Check<th>Found<th style=\"width:22%%\">Wanted</tr>\n");
     for (unsigned i = 0; i < v->count; i++) {
         const struct fw_check *c = &v->check[i];
         if (c->part != which)
@@ -174,8 +175,8 @@ void fw_verify_html(FILE *out, const struct fw_verify *v)
             : verdict == FW_WARN ? "Ready to go live, with warnings"
                                  : "Ready to go live",
             v->interrupted ? " (the check was interrupted)" : "");
-    for (int i = 0; i < FW_PARTS; i++)
-        part(out, v, (enum fw_part)i);
+    for (int i = 0; i < FW_VERIFY_PARTS; i++)
+        part(out, v, (enum fw_verify_part)i);
     if (v->has_performance)
         stages(out, v);
     curve(out, v);

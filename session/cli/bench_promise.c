@@ -16,7 +16,7 @@ static double ms(const struct fw_histogram *h, double q)
 static void add_span(struct fw_verify *v, const char *name, const struct fw_histogram *h)
 {
     struct fw_check *c =
-        fw_verify_add(v, FW_PART_PERFORMANCE, h->count ? FW_PASS : FW_UNKNOWN, name);
+        fw_verify_add(v, FW_VERIFY_PERFORMANCE, h->count ? FW_PASS : FW_UNKNOWN, name);
     if (h->count)
         fw_check_found(c, "P50 %.1f, P95 %.1f, P99 %.1f ms", ms(h, 0.5), ms(h, 0.95), ms(h, 0.99));
     else
@@ -37,9 +37,12 @@ static void check_promise(struct fw_verify *v, const struct fw_bench_result *r)
             if (i == 0 || (term->at_least ? value < worst : value > worst))
                 worst = value;
         }
+        char name[64];
+        snprintf(name, sizeof(name), "promise of %.*s", (int)strcspn(term->text, "≤≥") - 1,
+                 term->text);
         struct fw_check *c =
-            fw_verify_add(v, FW_PART_PERFORMANCE, kept ? FW_PASS : FW_FAIL, "the promise");
-        fw_check_wanted(c, "%s", term->text);
+            fw_verify_add(v, FW_VERIFY_PERFORMANCE, kept ? FW_PASS : FW_FAIL, name);
+        fw_check_wanted(c, "%s", term->text + strcspn(term->text, "≤≥"));
         if (worst < 0)
             fw_check_found(c, "nothing was measured");
         else
@@ -51,8 +54,8 @@ static void check_promise(struct fw_verify *v, const struct fw_bench_result *r)
 static void check_honesty(struct fw_verify *v, const struct fw_bench_figures *f)
 {
     const bool wrong = f->ids_wrong || f->sums_wrong;
-    struct fw_check *c =
-        fw_verify_add(v, FW_PART_PERFORMANCE, wrong ? FW_FAIL : FW_PASS, "figures can be trusted");
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_PERFORMANCE, wrong ? FW_FAIL : FW_PASS,
+                                       "figures can be trusted");
     fw_check_found(
         c, "stages sum up in %llu of %llu frames, numbers right in %llu of %llu",
         (unsigned long long)(f->sums_checked - f->sums_wrong), (unsigned long long)f->sums_checked,
@@ -74,7 +77,7 @@ static void check_capacity(struct fw_verify *v, struct fw_bench_load *load)
     v->has_capacity = true;
     v->interrupted |= v->capacity.interrupted;
     struct fw_check *c =
-        fw_verify_add(v, FW_PART_PERFORMANCE, v->capacity.sessions >= least ? FW_PASS : FW_FAIL,
+        fw_verify_add(v, FW_VERIFY_PERFORMANCE, v->capacity.sessions >= least ? FW_PASS : FW_FAIL,
                       "sessions at a time");
     fw_check_found(c, "%u keep the promise", v->capacity.sessions);
     fw_check_wanted(c, "%u or more", least);
@@ -92,7 +95,7 @@ void fw_verify_performance(struct fw_verify *v)
     const bool made = !fw_bench_load_create(&load, &b->remote, &v->plan->load, b->stop);
     const enum fw_err err = made ? fw_bench_load_resize(load, sessions, &error) : FW_ERR_NOMEM;
     if (err) {
-        struct fw_check *c = fw_verify_add(v, FW_PART_PERFORMANCE, FW_FAIL, "sessions start");
+        struct fw_check *c = fw_verify_add(v, FW_VERIFY_PERFORMANCE, FW_FAIL, "sessions start");
         fw_check_found(c, "%.150s", made ? error.message : "out of memory");
         fw_check_wanted(c, "%u at a time", sessions);
     } else if (fw_bench_measure(b, load, v->plan->performance.warmup, v->plan->performance.seconds,
@@ -105,7 +108,8 @@ void fw_verify_performance(struct fw_verify *v)
         check_promise(v, r);
         check_honesty(v, &r->all);
         if (r->said.ended) {
-            struct fw_check *c = fw_verify_add(v, FW_PART_PERFORMANCE, FW_FAIL, "sessions live on");
+            struct fw_check *c =
+                fw_verify_add(v, FW_VERIFY_PERFORMANCE, FW_FAIL, "sessions live on");
             fw_check_found(c, "%u ended: %.120s", r->said.ended, r->said.why);
         }
     }
@@ -123,7 +127,7 @@ static void check_level(struct fw_verify *v, const char *name, double share, int
     enum { NEAR = 10 }; // % below the limit
     if (!most)
         return;
-    struct fw_check *c = fw_verify_add(v, FW_PART_RESOURCES, FW_UNKNOWN, name);
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_RESOURCES, FW_UNKNOWN, name);
     fw_check_wanted(c, "%d %% at most", most);
     if (share < 0) {
         fw_check_note(c, "the server does not tell");
@@ -144,7 +148,7 @@ static void check_gpu_use(struct fw_verify *v, const struct fw_bench_watchman *w
     const int least = v->plan->resources.gpu_use_min;
     if (!least)
         return;
-    struct fw_check *c = fw_verify_add(v, FW_PART_RESOURCES, FW_UNKNOWN, "GPU use under load");
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_RESOURCES, FW_UNKNOWN, "GPU use under load");
     fw_check_wanted(c, "%d %% or more", least);
     if (w->gpu_use_most < 0) {
         fw_check_note(c, "the driver does not tell");
@@ -161,7 +165,7 @@ static void say_encoder(struct fw_verify *v)
 {
     const struct fw_bench_said *said = &v->performance.said;
     const bool software = strncmp(said->encoder, "x264", 4) == 0;
-    struct fw_check *c = fw_verify_add(v, FW_PART_RESOURCES, FW_PASS, "encoder");
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_RESOURCES, FW_PASS, "encoder");
     fw_check_found(c, "%s for %u of %u session%s", said->encoder, said->same_encoder,
                    v->performance.sessions, v->performance.sessions == 1 ? "" : "s");
     fw_check_wanted(c, "one for each");
@@ -179,7 +183,7 @@ void fw_verify_resources(struct fw_verify *v)
     const struct fw_bench_watchman *w = &v->performance.machine;
     if (!v->has_performance) {
         struct fw_check *c =
-            fw_verify_add(v, FW_PART_RESOURCES, FW_UNKNOWN, "resources under load");
+            fw_verify_add(v, FW_VERIFY_RESOURCES, FW_UNKNOWN, "resources under load");
         fw_check_note(c, "there was no load: add performance to the plan");
         return;
     }

@@ -68,7 +68,7 @@ static void check_growth(struct fw_verify *v, const char *name,
         last = value;
     }
     const bool known = fw_soak_slope(v->soak, v->soak_count, from, pick, &per_hour);
-    struct fw_check *c = fw_verify_add(v, FW_PART_STABILITY, FW_UNKNOWN, name);
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_STABILITY, FW_UNKNOWN, name);
     if (!known) {
         fw_check_note(c, "the server does not tell it, or the soak was too short");
         return;
@@ -134,7 +134,7 @@ static void soak_tick(void *user)
 
 static void check_heat(struct fw_verify *v, const struct fw_bench_watchman *w)
 {
-    struct fw_check *c = fw_verify_add(v, FW_PART_STABILITY, FW_UNKNOWN, "heat and power");
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_STABILITY, FW_UNKNOWN, "heat and power");
     bool told = false, hardware = false;
     for (unsigned i = 0; i < w->newest.gpu_count; i++) {
         told |= w->newest.gpu[i].throttle[0] != '?';
@@ -157,7 +157,7 @@ static void check_restarts(struct fw_verify *v, const struct soak *s,
                            const struct fw_bench_said *said)
 {
     const bool fine = s->restarts <= v->plan->stability.restarts_max && !said->ended;
-    struct fw_check *c = fw_verify_add(v, FW_PART_STABILITY, fine ? FW_PASS : FW_FAIL,
+    struct fw_check *c = fw_verify_add(v, FW_VERIFY_STABILITY, fine ? FW_PASS : FW_FAIL,
                                        "workers and sessions live on");
     fw_check_found(c, "%d restart%s, %u session%s ended", s->restarts, s->restarts == 1 ? "" : "s",
                    said->ended, said->ended == 1 ? "" : "s");
@@ -182,10 +182,10 @@ static void soak(struct fw_verify *v, int seconds)
     b.tick_user = &s;
     const bool made = !fw_bench_load_create(&s.load, &b.remote, &v->plan->load, b.stop);
     if (!made || fw_bench_load_resize(s.load, (unsigned)v->plan->performance.sessions, &error)) {
-        struct fw_check *c = fw_verify_add(v, FW_PART_STABILITY, FW_FAIL, "soak");
+        struct fw_check *c = fw_verify_add(v, FW_VERIFY_STABILITY, FW_FAIL, "soak");
         fw_check_found(c, "%.150s", made ? error.message : "out of memory");
     } else if (fw_bench_measure(&b, s.load, 0, seconds, "soak: ", &result)) {
-        struct fw_check *c = fw_verify_add(v, FW_PART_STABILITY, FW_PASS, "soak");
+        struct fw_check *c = fw_verify_add(v, FW_VERIFY_STABILITY, FW_PASS, "soak");
         fw_check_found(c, "%.0f s, %llu pictures, %.1f fps", result.seconds,
                        (unsigned long long)result.all.presented, fw_bench_fps(&result.all));
         v->interrupted |= result.interrupted;
@@ -236,7 +236,8 @@ static void drill(struct fw_verify *v)
     struct fw_bench_probe *probe = NULL;
     struct fw_remote_error error = { .status = 0 };
     struct fw_bench_picture p = { .frame = NULL };
-    struct fw_check *c = fw_verify_add(v, FW_PART_STABILITY, FW_FAIL, "drill: a worker is killed");
+    struct fw_check *c =
+        fw_verify_add(v, FW_VERIFY_STABILITY, FW_FAIL, "drill: a worker is killed");
     fw_check_wanted(c, "picture again within %d s", v->plan->stability.recovery_max);
     if (fw_bench_probe_create(&probe, &v->bench->remote, &v->plan->load, v->bench->stop, &error) ||
         fw_bench_probe_next(probe, FIRST_MS, &p)) {

@@ -9,13 +9,14 @@
 #include "session/cli/bench_modes.h"
 #include "session/cli/bench_report.h"
 
-const char *const fw_part_names[FW_PARTS] = { "function", "performance", "resources", "stability" };
+const char *const fw_verify_part_names[FW_VERIFY_PARTS] = { "function", "performance", "resources",
+                                                            "stability" };
 const char *const fw_verdict_names[FW_VERDICTS] = { "pass", "warn", "fail", "unknown" };
 
 // ---- checks
 
-struct fw_check *fw_verify_add(struct fw_verify *v, enum fw_part part, enum fw_verdict verdict,
-                               const char *name)
+struct fw_check *fw_verify_add(struct fw_verify *v, enum fw_verify_part part,
+                               enum fw_verdict verdict, const char *name)
 {
     // Over the limit the last one is used again: plans are far from it.
     struct fw_check *c = &v->check[v->count < FW_CHECKS_MAX ? v->count++ : FW_CHECKS_MAX - 1];
@@ -79,9 +80,9 @@ json_t *fw_verify_json(const struct fw_verify *v)
     for (unsigned i = 0; i < v->count; i++) {
         const struct fw_check *c = &v->check[i];
         json_array_append_new(checks, json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "part",
-                                                fw_part_names[c->part], "name", c->name, "verdict",
-                                                fw_verdict_names[c->verdict], "found", c->found,
-                                                "wanted", c->wanted, "note", c->note));
+                                                fw_verify_part_names[c->part], "name", c->name,
+                                                "verdict", fw_verdict_names[c->verdict], "found",
+                                                c->found, "wanted", c->wanted, "note", c->note));
     }
     json_t *json = json_pack("{s:i, s:s, s:s, s:s, s:s, s:s, s:b, s:o, s:o}", "framewire_verify", 1,
                              "plan", v->plan->name, "url", v->bench->remote.target.origin,
@@ -99,7 +100,7 @@ json_t *fw_verify_json(const struct fw_verify *v)
     return json;
 }
 
-static void print_part(const struct fw_verify *v, enum fw_part part)
+static void print_part(const struct fw_verify *v, enum fw_verify_part part)
 {
     static const char *const marks[FW_VERDICTS] = { "ok", "WARN", "FAIL", "?" };
     bool first = true;
@@ -108,7 +109,7 @@ static void print_part(const struct fw_verify *v, enum fw_part part)
         if (c->part != part)
             continue;
         if (first)
-            printf("\n%s\n", fw_part_names[part]);
+            printf("\n%s\n", fw_verify_part_names[part]);
         first = false;
         printf("  %-5s %s%s%s", marks[c->verdict], c->name, c->found[0] ? ": " : "", c->found);
         if (c->wanted[0] && c->verdict != FW_PASS)
@@ -141,8 +142,8 @@ static int report(const struct fw_verify *v)
     const bool json_only = o->json && strcmp(o->json, "-") == 0;
     if (!json_only) {
         printf("%s: %s\non %s\n", v->plan->name, v->bench->remote.target.origin, v->bench->machine);
-        for (int part = 0; part < FW_PARTS; part++)
-            print_part(v, (enum fw_part)part);
+        for (int part = 0; part < FW_VERIFY_PARTS; part++)
+            print_part(v, (enum fw_verify_part)part);
         printf("\n%s\n", verdict == FW_FAIL   ? "not ready to go live"
                          : verdict == FW_WARN ? "ready to go live, with warnings"
                                               : "ready to go live");
@@ -165,20 +166,20 @@ static void run_parts(struct fw_verify *v)
     static const struct {
         const char *words;
         void (*run)(struct fw_verify *v);
-    } parts[FW_PARTS] = {
+    } parts[FW_VERIFY_PARTS] = {
         { "looking at pictures", fw_verify_function },
         { "under load", fw_verify_performance },
         { "what the machine says", fw_verify_resources },
         { "stability", fw_verify_stability },
     };
     const struct fw_plan *p = v->plan;
-    const bool wanted[FW_PARTS] = {
+    const bool wanted[FW_VERIFY_PARTS] = {
         p->function.on,
         p->performance.on,
         p->resources.on,
         p->stability.on || v->bench->options->soak >= 0 || v->bench->options->drill,
     };
-    for (int i = 0; i < FW_PARTS && !*v->bench->stop; i++) {
+    for (int i = 0; i < FW_VERIFY_PARTS && !*v->bench->stop; i++) {
         if (!wanted[i])
             continue;
         fw_bench_progress(parts[i].words);

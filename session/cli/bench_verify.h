@@ -10,14 +10,14 @@
 #include "session/cli/bench_plan.h"
 #include "session/cli/bench_run.h"
 
-enum fw_part {
-    FW_PART_FUNCTION,
-    FW_PART_PERFORMANCE,
-    FW_PART_RESOURCES,
-    FW_PART_STABILITY,
-    FW_PARTS
+enum fw_verify_part {
+    FW_VERIFY_FUNCTION,
+    FW_VERIFY_PERFORMANCE,
+    FW_VERIFY_RESOURCES,
+    FW_VERIFY_STABILITY,
+    FW_VERIFY_PARTS
 };
-extern const char *const fw_part_names[FW_PARTS];
+extern const char *const fw_verify_part_names[FW_VERIFY_PARTS];
 
 enum fw_verdict {
     FW_PASS,
@@ -31,7 +31,7 @@ extern const char *const fw_verdict_names[FW_VERDICTS];
 enum { FW_CHECKS_MAX = 96, FW_SOAK_POINTS_MAX = 720 };
 
 struct fw_check {
-    enum fw_part part;
+    enum fw_verify_part part;
     enum fw_verdict verdict;
     char name[64];
     char found[160];
@@ -62,8 +62,8 @@ struct fw_verify {
 };
 
 // Adds a check; the texts are printf-like in the three that follow it.
-struct fw_check *fw_verify_add(struct fw_verify *v, enum fw_part part, enum fw_verdict verdict,
-                               const char *name);
+struct fw_check *fw_verify_add(struct fw_verify *v, enum fw_verify_part part,
+                               enum fw_verdict verdict, const char *name);
 void fw_check_found(struct fw_check *check, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 void fw_check_wanted(struct fw_check *check, const char *format, ...)
