@@ -3,6 +3,7 @@
 //   bench_floor SOURCE [KEY=VALUE…]   with FLOOR_FRAMES, FLOOR_FPS, FLOOR_KBPS and FLOOR_RHYTHM=1
 //                                     (pauses of 150-250 ms before each frame) in the environment;
 //                                     FLOOR_DRAG=1 moves the mouse before each frame of a hot loop
+//                                     FLOOR_START=1: how long the first picture takes, once
 //                                     FLOOR_CLICKS=FILE: with pauses, clicks before each frame, and
 //                                     writes what was encoded, each with its size in 32 bits first
 #include <stdio.h>
@@ -186,6 +187,25 @@ static void print(struct result *r, bool paced)
            (double)r->pipeline_cpu_ns / r->frames / FW_NS_PER_MS);
 }
 
+// From nothing to the first encoded picture, part by part.
+static bool print_start(struct floor_render *render, struct floor_encode *encode,
+                        struct fw_frame *frame, int64_t encoder_ns)
+{
+    int64_t device_ns, source_ns;
+    floor_render_opened(render, &device_ns, &source_ns);
+    const int64_t begin = fw_now_ns();
+    if (!floor_render_draw(render))
+        return false;
+    floor_render_convert(render, frame);
+    if (floor_encode_frame(encode, frame) < 0)
+        return false;
+    const int64_t first_ns = fw_now_ns() - begin;
+    printf("{\"deviceMs\":%.3f,\"sourceMs\":%.3f,\"encoderMs\":%.3f,\"firstMs\":%.3f}\n",
+           (double)device_ns / FW_NS_PER_MS, (double)source_ns / FW_NS_PER_MS,
+           (double)encoder_ns / FW_NS_PER_MS, (double)first_ns / FW_NS_PER_MS);
+    return true;
+}
+
 static unsigned parse_args(int argc, char **argv, struct fw_source_arg *args)
 {
     unsigned count = 0;
@@ -219,22 +239,27 @@ int main(int argc, char **argv)
     const bool paced = from_env("FLOOR_RHYTHM", 0) != 0;
     result.drag = from_env("FLOOR_DRAG", 0) != 0;
     struct floor_render *render = floor_render_open(&params);
+    const int64_t begin = fw_now_ns();
     struct floor_encode *encode = floor_encode_open(&params);
+    const int64_t encoder_ns = fw_now_ns() - begin;
     const char *path = getenv("FLOOR_CLICKS");
     FILE *clicks = paced && path && *path ? fopen(path, "wb") : NULL;
     bool good = render && encode && (!path || !paced || clicks);
     for (int i = 0; good && i < KEPT; i++)
         good = (kept[i] = fw_frame_alloc(WIDTH, HEIGHT, FW_PIXEL_NV12)) != NULL;
-    if (good) {
+    const bool start = from_env("FLOOR_START", 0) != 0;
+    if (good && start) {
+        good = print_start(render, encode, kept[0], encoder_ns);
+    } else if (good) {
         press(render);
         good = paced ? rhythm(&result, render, encode, kept, clicks)
                      : hot(&result, render, encode, kept);
     }
     if (clicks)
         good &= fclose(clicks) == 0;
-    if (good)
+    if (good && !start)
         print(&result, paced);
-    else
+    else if (!good)
         fprintf(stderr, "floor: failed\n");
     for (int i = 0; i < KEPT; i++)
         fw_frame_unref(&kept[i]);

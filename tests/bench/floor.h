@@ -23,6 +23,8 @@ struct floor_params {
 
 // NULL on failure, said on stderr.
 struct floor_render *floor_render_open(const struct floor_params *params);
+// How long opening took: the device; the source, its pipelines and the target.
+void floor_render_opened(const struct floor_render *render, int64_t *device_ns, int64_t *source_ns);
 void floor_render_close(struct floor_render **render);
 void floor_render_input(struct floor_render *render, const struct fw_input_event *event);
 bool floor_render_draw(struct floor_render *render);

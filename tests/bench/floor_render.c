@@ -22,6 +22,7 @@ struct floor_render {
     VkFence fence;
     VkExtent2D extent;
     uint64_t frame_id;
+    int64_t device_ns, source_ns; // how long opening them took
 };
 
 static enum fw_err make_commands(struct floor_render *r)
@@ -57,8 +58,10 @@ struct floor_render *floor_render_open(const struct floor_params *params)
     char message[256] = "";
     r->extent = (VkExtent2D){ (uint32_t)params->width, (uint32_t)params->height };
     r->impl = fw_source_find(params->source);
+    const int64_t begin = fw_now_ns();
     if (!r->impl || r->impl->host || fw_gpu_create(&r->gpu, &(struct fw_gpu_params){ 0 }))
         goto error;
+    r->device_ns = fw_now_ns() - begin;
     if (r->impl->open(&r->source, &(struct fw_source_params){
                                       .gpu = r->gpu,
                                       .width = params->width,
@@ -76,11 +79,18 @@ struct floor_render *floor_render_open(const struct floor_params *params)
         goto error;
     if (make_commands(r))
         goto error;
+    r->source_ns = fw_now_ns() - begin - r->device_ns;
     return r;
 error:
     fprintf(stderr, "floor: no picture from %s: %s\n", params->source, message);
     floor_render_close(&r);
     return NULL;
+}
+
+void floor_render_opened(const struct floor_render *r, int64_t *device_ns, int64_t *source_ns)
+{
+    *device_ns = r->device_ns;
+    *source_ns = r->source_ns;
 }
 
 void floor_render_close(struct floor_render **render)

@@ -46,6 +46,13 @@ async function trace(target) {
   return response.ok ? (await response.json()).frames : [];
 }
 
+/** From the input's receipt until the kernel has all of the picture that shows it, ms. */
+function toKernel(record) {
+  if (!record) return NaN;
+  const beyond = record.network_us + record.decode_us + record.present_us + record.rest_us;
+  return (record.total_us - beyond) / 1000;
+}
+
 /** What the page and the record say of each click that the observer saw: ms, NaN where nothing. */
 async function instruments(target, page, clicks) {
   const { answered, zero } = await page.evaluate(() => ({
@@ -63,6 +70,7 @@ async function instruments(target, page, clicks) {
       poll: (seen - looked) / 1e6,
       page: inside[0]?.ms ?? NaN,
       record: (record[0]?.input_to_presented_us ?? NaN) / 1000,
+      toKernel: toKernel(record[0]),
       // To the front's receipt, which is where the record begins.
       arrival: record[0] ? record[0].input_ns / 1e6 - from : NaN,
     };

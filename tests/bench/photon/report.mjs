@@ -121,7 +121,10 @@ function startTable(rounds) {
   console.log('| --- | --- | --- | --- |');
   const names = new Set(rounds.flatMap((r) => Object.keys(r.runs)));
   for (const name of [...names].filter((n) => n.endsWith('|0') && !/^(DOM|floor)/.test(n))) {
-    const of = (key) => median(over(rounds, name, (run) => run[key] ?? NaN)).toFixed(0);
+    const of = (key) => {
+      const value = median(over(rounds, name, (run) => run[key] ?? NaN));
+      return Number.isNaN(value) ? '–' : value.toFixed(0);
+    };
     console.log(
       `| ${name.split('|')[0]} | ${of('startMs')} | ${of('openMs')} | ${of('socketToPictureMs')} |`,
     );
@@ -135,7 +138,54 @@ function idleTable(idle) {
     console.log(`| ${name} | ${percent.toFixed(3)} | ${wakeups.toFixed(1)} |`);
 }
 
-export function report({ rounds, idle, versions }, checks) {
+/** Prints goal 11 and the first pictures' times behind it. */
+function firstPictures({ floors, warm, cold }) {
+  const ms = (values, q = 0.5) => quantile(values, q).toFixed(0);
+  const upgrade = (list) => list.map((start) => start.upgrade);
+  const floor = (kind) => floors.map((one) => one[kind]);
+  console.log(
+    '\n| WebSocket upgrade to first picture received (ms) | n | p50 | p95 | bare parts p50 | ratio |',
+  );
+  console.log('| --- | --- | --- | --- | --- | --- |');
+  for (const [name, list, kind] of [
+    ['the first session of a server', cold, 'cold'],
+    ['later ones, with a spare worker', warm, 'warm'],
+  ]) {
+    const ratio = (median(upgrade(list)) / median(floor(kind))).toFixed(2);
+    const words = [list.length, ms(upgrade(list)), ms(upgrade(list), 0.95), ms(floor(kind)), ratio];
+    console.log(`| ${name} | ${words.join(' | ')} |`);
+  }
+}
+
+/** Prints goal 3: the record's own stages, against the bare parts of the same round. */
+function lastByteTable(rounds) {
+  const rows = rounds.map((r) => ({
+    ms: median(r.runs['framewire|0'].instruments.map((row) => row.toKernel).filter((v) => v > 0)),
+    parts: r.parts.total.p50Ms,
+  }));
+  console.log('\n| input to last byte taken by the kernel, at rest | median | 95 % interval |');
+  console.log('| --- | --- | --- |');
+  console.log(
+    `| from the stamps, ms | ${text(
+      rows.map((r) => r.ms),
+      2,
+    )} |`,
+  );
+  console.log(
+    `| bare parts after a pause, ms | ${text(
+      rows.map((r) => r.parts),
+      2,
+    )} |`,
+  );
+  console.log(
+    `| **ratio (goal 3)** | ${text(
+      rows.map((r) => r.ms / r.parts),
+      2,
+    )} |`,
+  );
+}
+
+export function report({ rounds, idle, starts, versions }, checks) {
   const goal = (values, limit, what) => {
     if (!values.length) return;
     const [low, high] = bootstrap(values);
@@ -143,7 +193,9 @@ export function report({ rounds, idle, versions }, checks) {
     checks.check(median(values) <= limit, `${what}: ${words}, goal ${limit}`);
   };
   for (const content of ['0', 'full']) clickTable(rounds, content);
+  lastByteTable(rounds);
   startTable(rounds);
+  if (starts) firstPictures(starts);
   if (idle.length) idleTable(idle);
   const { page, record, between, poll, share } = instrumentTable(rounds);
   const sums = rounds.map((r) => r.parts.total.p50Ms);

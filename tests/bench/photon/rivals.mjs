@@ -11,12 +11,14 @@ import { Checks, sleep } from '../../tools/server.mjs';
 import { scheduled } from '../measure.mjs';
 import { measureOne } from './measure-one.mjs';
 import { report } from './report.mjs';
+import { starts } from './starts.mjs';
 import { awaitPatch, browse, programs, stop, viewerDisplay } from './stage.mjs';
 import { floors, ours, rivals } from './systems.mjs';
 
 const ROUNDS = Number(process.env.FW_RIVALS_ROUNDS ?? 6);
 const CLICKS = Number(process.env.FW_RIVALS_CLICKS ?? 15);
 const IDLE_S = Number(process.env.FW_RIVALS_IDLE ?? 60);
+const STARTS = Number(process.env.FW_RIVALS_STARTS ?? 100);
 const FILE = 'tests/out/rivals.json';
 
 /** The bare parts after a pause, and what has to be opened before the first picture. */
@@ -106,6 +108,10 @@ try {
   }
   if (IDLE_S > 0) {
     all.idle = await idle([ours, ...there]);
+    save();
+  }
+  if (STARTS > 0) {
+    all.starts = await starts(STARTS);
     save();
   }
   report(all, checks);
