@@ -6,6 +6,7 @@ import { sleep } from '../../tools/server.mjs';
 import { cpuSeconds, median } from '../measure.mjs';
 import { awaitPatch, browse, observe, picture } from './stage.mjs';
 
+const NOTHING_SEEN = 'tests/out/photon-nothing.png';
 const SETTLE_MS = 5000; // our page looks at its browser in its first seconds, others may as well
 
 const now = () => Number(process.hrtime.bigint()) / 1e6; // CLOCK_MONOTONIC, as the observer's
@@ -97,7 +98,12 @@ export async function measureOne(
     if (target.server) await page.addInitScript(watchStart);
     const opened = now();
     await page.goto(target.url, { waitUntil: 'commit' });
-    const patch = await awaitPatch(screen, 30);
+    const patch = await awaitPatch(screen, 30).catch(async (error) => {
+      await picture(screen, NOTHING_SEEN);
+      throw new Error(
+        `nothing to be seen of ${system.name}, see ${NOTHING_SEEN}: ${error.message}`,
+      );
+    });
     const result = { startMs: patch.ns / 1e6 - begun, openMs: patch.ns / 1e6 - opened };
     await sleep(settleMs);
     if (target.server) {
