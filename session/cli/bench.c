@@ -76,13 +76,26 @@ static bool has_source(const json_t *list, const char *wanted, char *names, size
     return found;
 }
 
+void fw_bench_name_machine(struct fw_bench *b, const char *gpu, const char *encoder)
+{
+    struct fw_bench_machine machine;
+    char cores[160] = "", cpu[128];
+    fw_bench_machine_cpu_name(&b->remote, cpu, sizeof(cpu));
+    fw_bench_machine_read(&b->remote, &machine);
+    if (machine.cores > 0)
+        snprintf(cores, sizeof(cores), "%.0f cores%s%s, ", machine.cores, *cpu ? " of " : "", cpu);
+    b->named = gpu && *gpu;
+    snprintf(b->machine, sizeof(b->machine), "%.80s (%s%.120s, %.30s)", b->remote.target.host,
+             cores, b->named ? gpu : "no GPU known",
+             encoder && *encoder ? encoder : "no encoder known");
+}
+
 bool fw_bench_greet(struct fw_bench *b)
 {
     struct fw_remote_error error;
     json_t *json = NULL;
-    char names[SOURCES_SHOWN], cpu[128];
+    char names[SOURCES_SHOWN];
     const char *source = b->options->load.source;
-    struct fw_bench_machine machine;
     if (fw_remote_call(&b->remote, "GET", "/sources", NULL, &json, &error)) {
         fw_bench_complain("%s", error.message);
         return false;
@@ -93,14 +106,7 @@ bool fw_bench_greet(struct fw_bench *b)
     const json_t *limits = json_object_get(json, "limits");
     b->max_sessions = (int)json_integer_value(json_object_get(limits, "maxSessions"));
     snprintf(b->version, sizeof(b->version), "%s", version ? version : "");
-    fw_bench_machine_cpu_name(&b->remote, cpu, sizeof(cpu));
-    fw_bench_machine_read(&b->remote, &machine);
-    char cores[160] = "";
-    if (machine.cores > 0)
-        snprintf(cores, sizeof(cores), "%.0f cores%s%s, ", machine.cores, *cpu ? " of " : "", cpu);
-    snprintf(b->machine, sizeof(b->machine), "%.80s (%s%.120s, %.30s)", b->remote.target.host,
-             cores, gpu && *gpu ? gpu : "no GPU known",
-             encoder && *encoder ? encoder : "no encoder known");
+    fw_bench_name_machine(b, gpu, encoder);
     const bool found = has_source(json_object_get(json, "sources"), source, names, sizeof(names));
     json_decref(json);
     if (!found)

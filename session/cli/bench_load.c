@@ -16,7 +16,7 @@
 enum {
     IDLE_MS = 250,       // everybody gets a turn that often
     READY_S = 60,        // for the first picture of a new session
-    SETTLE_MS = 1000,    // for inputs to be seen after the window
+    SETTLE_MS = 5000,    // for inputs to be seen after the window
     CONFIRM_MS = 300,    // for the server to hear what became of the last frames
     RECORDS_KEPT = 4096, // by the server, per session
     COLLECT_MAX_S = 30,

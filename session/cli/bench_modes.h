@@ -13,6 +13,8 @@ int fw_bench_verify(struct fw_bench *bench, const char *url_of_command_line);
 // Connects for the first time: is it there, does it take our token, does it have the source?
 // Fills in what the server says of itself. False after saying what is wrong.
 bool fw_bench_greet(struct fw_bench *bench);
+// "host (2 cores of …, GPU, encoder)" into `bench->machine`.
+void fw_bench_name_machine(struct fw_bench *bench, const char *gpu, const char *encoder);
 // The address and the files of the options into `bench->remote`. False after saying what is wrong.
 bool fw_bench_aim(struct fw_bench *bench, const char *url);
 // One line on standard error: "framewire bench: …".

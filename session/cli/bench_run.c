@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "session/cli/bench_modes.h"
 
 enum {
     TICK_MS = 100,
@@ -123,7 +124,7 @@ static void wait_window(const struct fw_bench *b, struct fw_bench_load *load, in
     }
 }
 
-bool fw_bench_measure(const struct fw_bench *b, struct fw_bench_load *load, int warmup, int seconds,
+bool fw_bench_measure(struct fw_bench *b, struct fw_bench_load *load, int warmup, int seconds,
                       const char *what, struct fw_bench_result *r)
 {
     struct usage before, after;
@@ -146,6 +147,8 @@ bool fw_bench_measure(const struct fw_bench *b, struct fw_bench_load *load, int 
     if (!r->machine.samples)
         fw_bench_watchman_look(&r->machine, &b->remote);
     fw_bench_load_said(load, &r->said);
+    if (!b->named)
+        fw_bench_name_machine(b, r->said.gpu, r->said.encoder);
     if (fw_bench_load_collect(load, true, &error))
         snprintf(r->trouble, sizeof(r->trouble), "stages are missing: %.280s", error.message);
     for (unsigned i = 0; i < r->sessions; i++) {

@@ -14,6 +14,7 @@ struct fw_bench {
     const struct fw_bench_options *options;
     const volatile sig_atomic_t *stop;
     char version[32], machine[400]; // of the server, for people
+    bool named;                     // its GPU is known: a server that just started tells later
     int max_sessions;               // that it takes, 0 = unknown
     void (*tick)(void *user);       // optional: called ten times a second while a window is open
     void *tick_user;
@@ -35,8 +36,8 @@ struct fw_bench_result {
 
 // A window of `seconds` after `warmup` seconds, over the sessions of the load. `what`: for the line
 // that shows progress. False when out of memory.
-bool fw_bench_measure(const struct fw_bench *bench, struct fw_bench_load *load, int warmup,
-                      int seconds, const char *what, struct fw_bench_result *result);
+bool fw_bench_measure(struct fw_bench *bench, struct fw_bench_load *load, int warmup, int seconds,
+                      const char *what, struct fw_bench_result *result);
 void fw_bench_result_finish(struct fw_bench_result *result);
 
 // ---- progress, on standard error: one line that moves on a terminal, else a line now and then

@@ -57,14 +57,14 @@ int64_t fw_bench_schedule_due(const struct fw_bench_schedule *s)
 
 static void orbit(const struct fw_bench_schedule *s, struct fw_bench_step *step)
 {
-    const int less = s->width < s->height ? s->width : s->height;
+    const double radius = 0.2 * (s->width < s->height ? s->width : s->height);
     const double angle = 2 * M_PI * (double)(s->index % ORBIT_STEPS) / ORBIT_STEPS;
     const struct fw_wire_input motion = {
         .kind = FW_INPUT_MOTION,
-        .x = (float)(s->width / 2.0 + 0.3 * less * cos(angle)),
-        .y = (float)(s->height / 2.0 + 0.3 * less * sin(angle)),
-        .dx = (float)(-0.3 * less * sin(angle) * 2 * M_PI / ORBIT_STEPS),
-        .dy = (float)(0.3 * less * cos(angle) * 2 * M_PI / ORBIT_STEPS),
+        .x = (float)(0.6 * s->width + radius * cos(angle)),
+        .y = (float)(0.4 * s->height + radius * sin(angle)),
+        .dx = (float)(-radius * sin(angle) * 2 * M_PI / ORBIT_STEPS),
+        .dy = (float)(radius * cos(angle) * 2 * M_PI / ORBIT_STEPS),
     };
     step->event[step->count++] = motion;
     if (s->index == 0)
@@ -80,8 +80,8 @@ static void click(struct fw_bench_schedule *s, struct fw_bench_step *step)
         step->event[step->count++] = (struct fw_wire_input){ .kind = FW_INPUT_RELEASE };
         return;
     }
-    const float x = (float)between(s, s->width / 4, s->width * 3 / 4);
-    const float y = (float)between(s, s->height / 2, s->height * 3 / 4);
+    const float x = (float)between(s, s->width / 2, s->width * 3 / 4);
+    const float y = (float)between(s, s->height / 4, s->height / 2);
     step->event[step->count++] = (struct fw_wire_input){ .kind = FW_INPUT_MOTION, .x = x, .y = y };
     step->event[step->count++] =
         (struct fw_wire_input){ .kind = FW_INPUT_BUTTON, .state = 1, .x = x, .y = y };

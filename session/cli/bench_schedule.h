@@ -33,5 +33,6 @@ void fw_bench_schedule_init(struct fw_bench_schedule *s, enum fw_bench_input kin
 // When the next step is due; INT64_MAX = never.
 int64_t fw_bench_schedule_due(const struct fw_bench_schedule *s);
 // Takes it. orbit: the left button goes down once, then moves 60 times a second on a circle, each
-// up to 8 ms late. clicks: every 300 to 700 ms somewhere else, let go 80 ms later.
+// up to 8 ms late. All of it stays clear of the number in a test card's corner. clicks: every 300
+// to 700 ms somewhere else, let go 80 ms later.
 void fw_bench_schedule_take(struct fw_bench_schedule *s, struct fw_bench_step *step);
