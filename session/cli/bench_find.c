@@ -129,6 +129,7 @@ static void conclude(struct climb *c, struct fw_bench_capacity *out)
     const struct fw_bench_evidence e = {
         .refusal = by_refusal ? c->refusal : NULL,
         .our_limit = !c->search.broke,
+        .most = c->search.limit,
         .same_machine = fw_bench_is_local(&c->b->remote),
         .broken = c->has_broken ? c->broken : NULL,
         .before = c->has_best ? c->best : NULL,

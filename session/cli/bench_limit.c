@@ -80,7 +80,8 @@ enum fw_bench_limit fw_bench_find_limit(const struct fw_bench_evidence *e, char 
         return FW_LIMIT_ADMISSION;
     }
     if (!e->broken || e->our_limit) {
-        snprintf(words, size, "none found: --max-sessions of this command ended the search");
+        snprintf(words, size, "none that was found: the search was not to go beyond %u sessions",
+                 e->most);
         return FW_LIMIT_OURS;
     }
     const struct fw_bench_result *r = e->broken;

@@ -9,7 +9,8 @@
 
 struct fw_bench_evidence {
     const char *refusal;                  // the server would not start more; NULL = it did
-    bool our_limit;                       // --max-sessions of this command
+    bool our_limit;                       // the search ended at `most` sessions
+    unsigned most;                        // that it was to try
     bool same_machine;                    // client and server share it
     const struct fw_bench_result *broken; // the run that broke the promise; NULL = none did
     const struct fw_bench_result *before; // the largest that kept it; NULL = none did

@@ -133,7 +133,7 @@ static void check_level(struct fw_verify *v, const char *name, double share, int
         fw_check_note(c, "the server does not tell");
         return;
     }
-    const double percent = 100 * share;
+    const double percent = fmin(100, 100 * share); // two clocks: a little over is full
     c->verdict = percent > most ? FW_FAIL : percent > most - NEAR ? FW_WARN : FW_PASS;
     fw_check_found(c, "%.0f %%%s", percent,
                    c->verdict == FW_FAIL   ? ": over the limit"
