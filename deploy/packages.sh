@@ -16,6 +16,7 @@ FW_PACKAGES_BUILD=(
 # of libwebsockets, which is a plug-in of its own, and openssl for --tls-self-signed.
 FW_PACKAGES_RUN=(
     mesa-vulkan-drivers libvulkan1 libwebsockets-evlib-uv openssl:openssl ca-certificates
+    libjs-chart.js
 )
 
 FW_PACKAGES_TEST=(

@@ -10,7 +10,13 @@ const TIMEOUT_MS = 15_000;
  *   kind?: string, file?: string, bytes?: number}} Source
  * @typedef {{sources: Source[], version?: string, gpu?: string, encoder?: string}} SourceList
  * @typedef {{id: string, title?: string, source?: string, state?: string, width?: number,
- *   height?: number, viewers?: number, page?: string}} SessionInfo
+ *   height?: number, viewers?: number, page?: string, restarts?: number, gpu?: string,
+ *   encoder?: string, fps?: number, created?: string, rttMs?: number | null,
+ *   args?: Record<string, string>, error?: {code: string, message: string},
+ *   figures?: SessionFigures}} SessionInfo
+ * @typedef {{p50: number | null, p99: number | null}} Quantiles
+ * @typedef {{lastS: number, uptimeS: number, fps: number, kbps: number, dropped: number,
+ *   ageMs: Quantiles, inputMs: Quantiles, frameMs: Quantiles}} SessionFigures
  * @typedef {{id: string, page: string, ws: string, token?: string}} Created
  */
 
@@ -34,11 +40,11 @@ export class ApiError extends Error {
  * @param {string} path below /api/v1
  * @param {object} [body]
  * @param {string} [token] else the server token of this tab
- * @returns {Promise<any>}
+ * @returns {Promise<Response>} only one that is fine
  */
-export async function call(method, path, body, token = serverToken()) {
+async function request(method, path, body, token = serverToken()) {
   /** @type {Record<string, string>} */
-  const headers = { Accept: 'application/json' };
+  const headers = { Accept: 'application/json, */*' };
   if (body) headers['Content-Type'] = 'application/json';
   if (token) headers.Authorization = `Bearer ${token}`;
   let response;
@@ -54,11 +60,23 @@ export async function call(method, path, body, token = serverToken()) {
   } catch {
     throw new ApiError(0, 'unreachable', 'The server does not answer.');
   }
+  if (response.ok) return response;
   const answer = await response.json().catch(() => null);
-  if (response.ok) return answer;
   const { code = `http_${response.status}`, message = response.statusText } = answer?.error ?? {};
   const retryAfter = Number(response.headers.get('Retry-After')) || 0;
   throw new ApiError(response.status, String(code), String(message), retryAfter);
+}
+
+/**
+ * @param {string} method
+ * @param {string} path below /api/v1
+ * @param {object} [body]
+ * @param {string} [token] else the server token of this tab
+ * @returns {Promise<any>}
+ */
+export async function call(method, path, body, token) {
+  const response = await request(method, path, body, token);
+  return response.json().catch(() => null);
 }
 
 /** @returns {Promise<SourceList>} */
@@ -67,9 +85,9 @@ export async function listSources() {
   return { ...answer, sources: Array.isArray(answer?.sources) ? answer.sources : [] };
 }
 
-/** @returns {Promise<SessionInfo[]>} */
-export async function listSessions() {
-  const answer = await call('GET', '/sessions');
+/** @param {boolean} [figures] with what the last seconds were like @returns {Promise<SessionInfo[]>} */
+export async function listSessions(figures = false) {
+  const answer = await call('GET', figures ? '/sessions?figures=1' : '/sessions');
   return Array.isArray(answer?.sessions) ? answer.sessions : [];
 }
 
@@ -79,6 +97,29 @@ export async function listSessions() {
  */
 export function createSession(request) {
   return call('POST', '/sessions', request);
+}
+
+/** How the machine does. @returns {Promise<any>} */
+export function getMachine() {
+  return call('GET', '/machine');
+}
+
+/** The last seconds of a session in numbers. @param {string} id @returns {Promise<any>} */
+export function getFigures(id) {
+  return call('GET', `/sessions/${encodeURIComponent(id)}/figures`);
+}
+
+/**
+ * The record of every frame of the last minute as a file.
+ * @param {string} id
+ * @param {'perfetto' | 'csv' | 'json'} format
+ * @returns {Promise<{name: string, data: Blob}>}
+ */
+export async function getTrace(id, format) {
+  const path = `/sessions/${encodeURIComponent(id)}/trace?format=${format}&last=60s`;
+  const response = await request('GET', path);
+  const named = /filename="([^"]+)"/.exec(response.headers.get('Content-Disposition') ?? '');
+  return { name: named?.[1] ?? `framewire.${format}`, data: await response.blob() };
 }
 
 /** @param {string} id */

@@ -2,7 +2,8 @@
 // /: choose what to open, or come back to what is running.
 
 import { ApiError, closeSession, createSession, listSessions, listSources } from './api.js';
-import { askToken, serverToken, setServerToken, setSessionToken } from './auth.js';
+import { setSessionToken } from './auth.js';
+import { $, make, size, withToken, words } from './page.js';
 import { probeOnce } from './probe.js';
 import { insecureWords } from './status.js';
 import { clampSize } from './viewport.js';
@@ -14,39 +15,7 @@ const FPS = 60;
 
 /** @typedef {import('./api.js').Source} Source */
 
-/** @param {string} id @returns {HTMLElement} */
-function $(id) {
-  const element = document.getElementById(id);
-  if (!element) throw new Error(`the page lacks #${id}`);
-  return element;
-}
-
-/**
- * @template {keyof HTMLElementTagNameMap} T
- * @param {T} tag
- * @param {string} className
- * @param {string} [text]
- */
-function make(tag, className, text) {
-  const element = document.createElement(tag);
-  element.className = className;
-  if (text !== undefined) element.textContent = text;
-  return element;
-}
-
 // ---- words
-
-/** @param {number} bytes */
-function size(bytes) {
-  const units = ['B', 'KB', 'MB', 'GB'];
-  let value = bytes;
-  let unit = 0;
-  while (value >= 1000 && unit < units.length - 1) {
-    value /= 1000;
-    unit++;
-  }
-  return `${unit && value < 10 ? value.toFixed(1) : Math.round(value)} ${units[unit]}`;
-}
 
 /** @param {Source} source */
 function kindOf(source) {
@@ -71,17 +40,6 @@ function extension(file) {
   return /\.([^./]+)$/.exec(file)?.[1].toUpperCase() ?? '';
 }
 
-/** @param {unknown} error */
-function words(error) {
-  if (!(error instanceof ApiError)) return String(error);
-  if (error.status === 503) {
-    const again = error.retryAfterS ? ` Try again in ${error.retryAfterS} s.` : '';
-    return `The server is busy: ${error.message}.${again}`.replace('..', '.');
-  }
-  if (error.status === 0) return 'The server does not answer. Is it still running?';
-  return error.message || `The server refused (${error.code}).`;
-}
-
 let errorTimer = 0;
 /** @param {string} text */
 function showError(text) {
@@ -90,28 +48,6 @@ function showError(text) {
   box.hidden = !text;
   clearTimeout(errorTimer);
   if (text) errorTimer = window.setTimeout(() => (box.hidden = true), 15_000);
-}
-
-/**
- * Runs a call; when it needs a token, asks for one once and runs it again.
- * @template T
- * @param {() => Promise<T>} work
- * @returns {Promise<T>}
- */
-async function withToken(work) {
-  try {
-    return await work();
-  } catch (error) {
-    if (!(error instanceof ApiError) || error.status !== 401) throw error;
-    const why = serverToken()
-      ? 'That token was not accepted.'
-      : 'This server is protected. Enter the token its operator gave you.';
-    setServerToken('');
-    const token = await askToken(why);
-    if (!token) throw error;
-    setServerToken(token);
-    return withToken(work);
-  }
 }
 
 // ---- cards

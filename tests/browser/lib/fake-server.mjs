@@ -16,6 +16,31 @@ const TYPES = {
   '.webp': 'image/webp',
 };
 
+// Of which nothing but names is told.
+const MACHINE = {
+  sample_age_ms: 20,
+  cpu: { cores: 4, used_cores: null },
+  memory: { total_bytes: null, available_bytes: null },
+  process: { cpu_seconds: 1, resident_bytes: null, open_files: 9, max_files: 99, start_time: 1 },
+  workers: { count: 2, resident_bytes: null },
+  gpus: [
+    {
+      name: 'Some GPU',
+      uuid: null,
+      pci: null,
+      kind: 'intel',
+      use: 0.42,
+      memory_used_bytes: null,
+      memory_total_bytes: null,
+      temperature_c: null,
+      power_w: null,
+      encoder_use: null,
+      decoder_use: null,
+      throttle: null,
+    },
+  ],
+};
+
 const now = () => process.hrtime.bigint();
 
 /** Cuts ffmpeg's Annex B output into access units at their delimiters. */
@@ -91,7 +116,8 @@ export class FakeServer {
   onRequest(req, res) {
     const path = new URL(req.url, 'http://x').pathname;
     if (path.startsWith('/api/v1/')) return this.onApi(req, res, path.slice(7));
-    const name = path === '/' ? 'index.html' : /^\/s\/[^/]+$/.test(path) ? 'session.html' : path;
+    const page = { '/': 'index.html', '/ops': 'ops.html' }[path];
+    const name = page ?? (/^\/s\/[^/]+$/.test(path) ? 'session.html' : path);
     const file = join(this.root, normalize(`/${name}`));
     if (!existsSync(file)) return res.writeHead(404, this.headers('text/plain')).end('not found');
     res.writeHead(200, this.headers(TYPES[extname(file)] ?? 'application/octet-stream'));
@@ -114,6 +140,7 @@ export class FakeServer {
       });
     if (req.method === 'GET' && path === '/sessions')
       return answer(200, { sessions: this.sessions });
+    if (req.method === 'GET' && path === '/machine') return answer(200, MACHINE);
     if (req.method === 'POST' && path === '/sessions') {
       if (this.full) {
         res.setHeader('Retry-After', '5');
