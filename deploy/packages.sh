@@ -10,6 +10,7 @@ FW_PACKAGES_BUILD=(
     libavcodec-dev libavformat-dev libavutil-dev
     libwebsockets-dev libuv1-dev libssl-dev libjansson-dev libyaml-dev
     libassimp-dev libstb-dev libcglm-dev libjpeg62-turbo-dev
+    libglfw3-dev
 )
 
 # What the server needs when it runs: a Vulkan driver (lavapipe when there is no GPU), the uv loop

@@ -11,7 +11,7 @@
 enum { FRAMES_KEPT = 128, RECENT = 512, RATE_KEPT = 512 };
 
 const char *const view_stage_names[VIEW_STAGE_COUNT] = {
-    "render", "queue", "encode", "send", "network", "decode", "present",
+    "render", "convert", "wait", "encode", "send", "network", "decode", "present",
 };
 
 // One frame under way; the slot is frame_id % FRAMES_KEPT.
@@ -132,6 +132,7 @@ static void finish(struct view_figures *f, struct way *w)
         w->accepted_ns && w->accepted_ns < received ? w->accepted_ns : received;
     int64_t at[VIEW_STAGE_COUNT + 1] = {
         v->begun_ns,
+        v->begun_ns + (v->render_us - v->convert_us) * (int64_t)FW_NS_PER_US,
         v->begun_ns + v->render_us * (int64_t)FW_NS_PER_US,
         v->encoded_ns - v->encode_us * (int64_t)FW_NS_PER_US,
         v->encoded_ns,
@@ -191,7 +192,6 @@ void view_figures_presented(struct view_figures *f, uint64_t frame_id, int64_t n
         f->now.last_input = w->video.input_id;
         f->now.width = w->video.width;
         f->now.height = w->video.height;
-        // A frame that was only sent sharper was not drawn: its begin is not that of a picture.
         if (w->accepted_ns && fw_client_clock_known(&f->clock))
             finish(f, w);
     }

@@ -13,19 +13,21 @@
 #include "stream/wire.h"
 
 // The stages tile a picture's way from its begin, where it took the newest input, to the screen.
+// Names and colours are the page's (lib/stages.js).
 enum view_stage {
-    VIEW_STAGE_RENDER,  // drawn and converted
-    VIEW_STAGE_QUEUE,   // until the encoder took it
-    VIEW_STAGE_ENCODE,  // …
+    VIEW_STAGE_RENDER,
+    VIEW_STAGE_CONVERT, // RGB to NV12
+    VIEW_STAGE_WAIT,    // until the encoder took it
+    VIEW_STAGE_ENCODE,
     VIEW_STAGE_SEND,    // until the server's kernel had all of it
     VIEW_STAGE_NETWORK, // until it was here
-    VIEW_STAGE_DECODE,  // …
+    VIEW_STAGE_DECODE,
     VIEW_STAGE_PRESENT, // until it was on screen
     VIEW_STAGE_COUNT
 };
 extern const char *const view_stage_names[VIEW_STAGE_COUNT];
 
-enum { VIEW_GRAPH = 96 };
+enum { VIEW_GRAPH = 111 };
 
 struct view_percentiles {
     double p50, p95, p99; // ms; −1 = nothing measured

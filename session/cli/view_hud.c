@@ -11,18 +11,20 @@
 #define ACCENT VIEW_RGBA(255, 180, 84, 255)
 #define GROOVE VIEW_RGBA(38, 43, 51, 235)
 
+// The server's blue and violet, the network's amber, ours green, as in the page.
 static const uint32_t stage_colors[VIEW_STAGE_COUNT] = {
-    VIEW_RGBA(90, 169, 255, 255),  // render
-    VIEW_RGBA(74, 96, 150, 255),   // queue
-    VIEW_RGBA(255, 180, 84, 255),  // encode
-    VIEW_RGBA(196, 120, 60, 255),  // send
-    VIEW_RGBA(240, 120, 160, 255), // network
+    VIEW_RGBA(77, 141, 255, 255),  // render
+    VIEW_RGBA(86, 200, 240, 255),  // convert
+    VIEW_RGBA(100, 116, 143, 255), // wait
+    VIEW_RGBA(169, 123, 255, 255), // encode
+    VIEW_RGBA(240, 124, 192, 255), // send
+    VIEW_RGBA(255, 180, 84, 255),  // network
     VIEW_RGBA(123, 216, 143, 255), // decode
-    VIEW_RGBA(170, 140, 240, 255), // present
+    VIEW_RGBA(38, 184, 162, 255),  // present
 };
 
 // In dots of the letters.
-enum { COLUMNS = 36, EDGE = 8, GRAPH_HEIGHT = 44, BIG = 2 };
+enum { COLUMNS = 37, EDGE = 8, GRAPH_HEIGHT = 44, BIG = 2 };
 
 struct pen {
     struct view_canvas *canvas;
@@ -74,7 +76,7 @@ static void row_percentiles(struct pen *p, const char *label, const struct view_
     for (int i = 0; i < 3; i++) {
         char text[24];
         ms_words(ms[i], text, sizeof(text));
-        right(p, column(p, 22 + 7 * i), TEXT, text);
+        right(p, column(p, 23 + 7 * i), TEXT, text);
     }
     next_line(p);
 }
@@ -118,7 +120,7 @@ static void graph(struct pen *p, const struct view_reading *r)
     }
     snprintf(text, sizeof(text), "%.0f ms", top);
     view_text(p->canvas, left + 2 * p->dot, p->y + 2 * p->dot, p->dot, SOFT, text);
-    p->y += height + 5 * p->dot;
+    p->y += height + 6 * p->dot;
 }
 
 // What each stage takes, two to a line.
@@ -137,57 +139,74 @@ static void legend(struct pen *p, const struct view_reading *r)
     }
 }
 
-static void headline(struct pen *p, const struct view_reading *r, bool recording)
+static void lead(const struct pen *p, int at, const char *label, const char *value)
+{
+    const int big = BIG * p->dot;
+    view_text(p->canvas, column(p, at), p->y, p->dot, SOFT, label);
+    view_text(p->canvas, column(p, at), p->y + VIEW_LINE_HEIGHT * p->dot, big, TEXT, value);
+}
+
+// What matters most, large.
+static void headline(struct pen *p, const struct view_reading *r)
 {
     char text[32];
+    ms_words(r->age_ms, text, sizeof(text));
+    lead(p, 0, "Age, ms", text);
+    ms_words(r->input.p50, text, sizeof(text));
+    lead(p, 12, "Input, ms", text);
     snprintf(text, sizeof(text), "%.0f", r->fps);
-    const int big = BIG * p->dot;
-    const int x = view_text(p->canvas, column(p, 0), p->y, big, TEXT, text);
-    view_text(p->canvas, x, p->y + 7 * (big - p->dot), p->dot, SOFT, "fps");
-    if (recording) {
-        view_fill(p->canvas, column(p, COLUMNS) - 26 * p->dot, p->y, 7 * p->dot, 7 * p->dot,
-                  VIEW_RGBA(255, 80, 70, 255));
-        right(p, column(p, COLUMNS), TEXT, "REC");
-    }
-    p->y += 22 * p->dot;
+    lead(p, 27, "Shown, fps", text);
+    p->y += (VIEW_LINE_HEIGHT + 24) * p->dot;
+}
+
+static void percentile_table(struct pen *p, const struct view_reading *r)
+{
+    static const char *const names[3] = { "P50", "P95", "P99" };
+    p->y += 4 * p->dot;
+    view_text(p->canvas, column(p, 0), p->y, p->dot, ACCENT, "ms");
+    for (int i = 0; i < 3; i++)
+        right(p, column(p, 23 + 7 * i), ACCENT, names[i]);
+    next_line(p);
+    row_percentiles(p, "Input to screen", &r->input);
+    row_percentiles(p, "Begun to screen", &r->total);
+    p->y += 4 * p->dot;
+}
+
+static void facts(struct pen *p, const struct view_reading *r, const struct view_hud_words *words)
+{
+    char text[96];
+    snprintf(text, sizeof(text), "%lu of %lu", r->dropped, r->received);
+    row(p, "Dropped here", text);
+    snprintf(text, sizeof(text), r->kbps < 1000 ? "%.0f kbit/s" : "%.1f Mbit/s",
+             r->kbps < 1000 ? r->kbps : r->kbps / 1000);
+    row(p, "Bitrate", text);
+    row_ms(p, "Round trip", r->rtt_ms);
+    snprintf(text, sizeof(text), "%d × %d", r->width, r->height);
+    row(p, "Picture", r->width ? text : "–");
+    row(p, "Codec", codec_name(r->codec));
+    row(p, "Encoder", words->encoder[0] ? words->encoder : "–");
+    row(p, "Decoder", words->decoder);
+    row(p, "Shown", words->present);
+    if (words->recording)
+        row(p, "Recording", words->recording);
 }
 
 void view_hud_draw(struct view_canvas *canvas, const struct view_reading *r,
-                   const struct view_hud_words *words, int dot)
+                   const struct view_hud_words *words, bool full, int dot)
 {
-    char text[96];
     struct pen p = { canvas, dot, EDGE * dot };
-    const int lines = 12 + (VIEW_STAGE_COUNT + 1) / 2;
+    const int lines = full ? 11 + (words->recording != NULL) + (VIEW_STAGE_COUNT + 1) / 2 : 0;
+    const int height = 2 * EDGE + VIEW_LINE_HEIGHT + 24 + GRAPH_HEIGHT;
     if (!view_canvas_begin(canvas, (2 * EDGE + COLUMNS * VIEW_CELL_WIDTH) * dot,
-                           (2 * EDGE + 22 + lines * VIEW_LINE_HEIGHT + GRAPH_HEIGHT + 5) * dot,
-                           BACK))
+                           (height + lines * VIEW_LINE_HEIGHT + (full ? 14 : 0)) * dot, BACK))
         return;
-    headline(&p, r, words->recording);
-    snprintf(text, sizeof(text), "%d × %d", r->width, r->height);
-    row(&p, "Picture", r->width ? text : "–");
-    row(&p, "Codec", codec_name(r->codec));
-    row(&p, "Encoder", words->encoder[0] ? words->encoder : "–");
-    row(&p, "Decoder", words->decoder);
-    row(&p, "Shown", words->present);
-    snprintf(text, sizeof(text), r->kbps < 1000 ? "%.0f kbit/s" : "%.1f Mbit/s",
-             r->kbps < 1000 ? r->kbps : r->kbps / 1000);
-    row(&p, "Bitrate", text);
-    row_ms(&p, "Round trip", r->rtt_ms);
-    if (r->age_ms == 0)
-        row(&p, "Picture age", "current");
-    else
-        row_ms(&p, "Picture age", r->age_ms);
-    snprintf(text, sizeof(text), "%lu of %lu", r->dropped, r->received);
-    row(&p, "Dropped here", text);
-    view_text(canvas, column(&p, 0), p.y, dot, ACCENT, "ms");
-    static const char *const names[3] = { "P50", "P95", "P99" };
-    for (int i = 0; i < 3; i++)
-        right(&p, column(&p, 22 + 7 * i), ACCENT, names[i]);
-    next_line(&p);
-    row_percentiles(&p, "Input to screen", &r->input);
-    row_percentiles(&p, "Begun to screen", &r->total);
+    headline(&p, r);
     graph(&p, r);
-    legend(&p, r);
+    if (full) {
+        legend(&p, r);
+        percentile_table(&p, r);
+        facts(&p, r, words);
+    }
     view_canvas_done(canvas);
 }
 
@@ -199,7 +218,7 @@ void view_help_draw(struct view_canvas *canvas, int dot)
         { "Closer, farther", "wheel" },
         { "Start view", "R" },
         { "Turntable, grid", "T, G" },
-        { "Figures", "F2" },
+        { "Figures", "F2: small, full, off" },
         { "This help", "F1" },
         { "Full screen", "F11" },
     };

@@ -8,11 +8,11 @@
 struct view_hud_words {
     const char *encoder, *decoder; // "x264", "CPU"
     const char *present;           // "mailbox, when shown"
-    bool recording;
+    const char *recording;         // the file; NULL = none
 };
 
 // `dot`: pixels per dot of the letters, 1 and up.
 void view_hud_draw(struct view_canvas *canvas, const struct view_reading *reading,
-                   const struct view_hud_words *words, int dot);
+                   const struct view_hud_words *words, bool full, int dot);
 // The keys, when a person asks for them.
 void view_help_draw(struct view_canvas *canvas, int dot);

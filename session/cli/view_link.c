@@ -138,9 +138,13 @@ static void on_info(void *user, const struct fw_watch_info *info)
     // What has failed is cleared away after a while: why it failed is still what there is to say.
     const bool late =
         strcmp(l->state.info.state, "failed") == 0 && strcmp(info->state, "closing") == 0;
+    const bool news = strcmp(l->state.info.state, info->state) != 0;
     if (!late)
         l->state.info = *info;
     pthread_mutex_unlock(&l->lock);
+    if (news)
+        fw_log(l->p.log, FW_LOG_INFO, "view", "the session is %s%s%s", info->state,
+               info->message[0] ? ": " : "", info->message);
     l->p.changed(l->p.user);
 }
 

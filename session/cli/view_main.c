@@ -28,7 +28,7 @@ static enum fw_err find_session(const struct view_options *options, const struct
     if (target->session[0]) {
         snprintf(session->id, sizeof(session->id), "%s", target->session);
         return target->code[0] && !remote->token[0]
-                   ? fw_remote_exchange(remote, session->id, target->code, session, error)
+                   ? fw_remote_exchange(remote, target->session, target->code, session, error)
                    : FW_OK;
     }
     const char *source = options->source ? options->source : "demo";

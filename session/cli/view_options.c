@@ -27,7 +27,7 @@ static const struct option list[] = {
     { "--fps", "N", "pictures a second of a session it starts, 1-240 [60]", WHOLE, AT(fps), 1,
       240 },
     { "--fullscreen", NULL, "cover the screen (F11 toggles)", FLAG, AT(fullscreen), 0, 0 },
-    { "--hud", NULL, "show the figures (F2 toggles)", FLAG, AT(hud), 0, 0 },
+    { "--hud", NULL, "show the figures (F2: small, full, off)", FLAG, AT(hud), 0, 0 },
     { "--record", "FILE",
       "keep the stream as it comes: .mp4, .mov, or .mkv, which survives a crash", TEXT, AT(record),
       0, 0 },

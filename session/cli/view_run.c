@@ -3,58 +3,22 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "session/cli/view_hud.h"
-#include "session/cli/view_link.h"
-#include "session/cli/view_player.h"
-#include "session/cli/view_present.h"
-#include "session/cli/view_status.h"
-#include "session/cli/view_window.h"
+#include "session/cli/view_run_impl.h"
 
 enum {
-    HUD_MS = 250,
     IDLE_MS = 1000,
     SETTLE_MS = 100, // a change of size goes out at once, those right behind it together
-    PENDING = 8,     // pictures handed to the display and not known to be shown
     MAX_WIDTH = 3840,
     MAX_HEIGHT = 2160,
     MIN_SIDE = 16,
 };
 static const double POLL_S = 0.0005; // while a picture is on its way to the screen
-
-struct view_run {
-    const struct view_options *options;
-    struct fw_log *log;
-    struct view_window window;
-    struct view_gpu gpu;
-    struct view_present *present;
-    struct view_figures *figures;
-    struct view_player *player;
-    struct view_record *record;
-    struct view_link *link;
-    AVFrame *picture; // newest; has data until it was drawn
-    struct view_frame_info info;
-    bool picture_due;
-    bool dark; // words instead of the picture
-
-    struct {
-        uint64_t present_id, frame_id;
-    } pending[PENDING];
-    unsigned pending_count;
-
-    bool hud, help;
-    struct view_canvas hud_canvas, card_canvas;
-    struct view_status status;
-    int64_t hud_ns, size_ns, first_ns;
-    int sent_width, sent_height;
-    uint64_t presented;
-    bool redraw, stuck;
-};
 
 static atomic_int signalled;
 
@@ -201,7 +165,7 @@ enum fw_err view_run_create(struct view_run **run, const struct view_options *op
         return err;
     r->options = options;
     r->log = fw_log_stderr(options->log_level);
-    r->hud = options->hud;
+    r->hud = options->hud ? VIEW_HUD_FULL : VIEW_HUD_OFF;
     r->figures = view_figures_create();
     r->picture = av_frame_alloc();
     if (!r->figures || !r->picture)
@@ -265,160 +229,20 @@ void view_run_size(const struct view_run *r, int *width, int *height)
     *height = clamp(r->window.height * shrink, MAX_HEIGHT);
 }
 
-// ---- drawing
-
-static struct view_picture planes_of(const AVFrame *f, const struct view_frame_info *info)
-{
-    struct view_picture p = {
-        .interleaved = f->format == AV_PIX_FMT_NV12,
-        .full_range = f->color_range == AVCOL_RANGE_JPEG,
-        .coded_width = f->width,
-        .coded_height = f->height,
-        // A decoder that cropped to less than the header says has the last word.
-        .width = info->width < f->width ? info->width : f->width,
-        .height = info->height < f->height ? info->height : f->height,
-    };
-    for (int i = 0; i < 3; i++) {
-        p.plane[i] = f->data[i];
-        p.stride[i] = f->linesize[i];
-    }
-    return p;
-}
-
-static void on_screen(struct view_run *r, uint64_t frame_id, int64_t now_ns)
-{
-    view_figures_presented(r->figures, frame_id, now_ns);
-    view_link_ack(r->link, frame_id, FW_ACK_PRESENTED, now_ns);
-    if (!r->first_ns)
-        r->first_ns = now_ns;
-    r->presented++;
-}
-
-// Which of the pictures handed to the display are on screen by now.
-static void settle_pending(struct view_run *r)
-{
-    unsigned done = 0;
-    while (done < r->pending_count && view_present_shown(r->present, r->pending[done].present_id))
-        done++;
-    const int64_t now = fw_now_ns();
-    for (unsigned i = 0; i < done; i++)
-        if (r->pending[i].frame_id)
-            on_screen(r, r->pending[i].frame_id, now);
-    r->pending_count -= done;
-    memmove(r->pending, r->pending + done, r->pending_count * sizeof(r->pending[0]));
-}
-
-static void draw_hud(struct view_run *r, int dot)
-{
-    struct view_reading reading;
-    struct view_link_state state;
-    char decoder[24], present[40];
-    if (r->help) {
-        view_help_draw(&r->hud_canvas, dot);
-        return;
-    }
-    view_figures_read(r->figures, fw_now_ns(), &reading);
-    view_link_get(r->link, &state);
-    view_player_decoder(r->player, decoder, sizeof(decoder));
-    snprintf(present, sizeof(present), "%s, %s", view_present_how(r->present),
-             view_present_exact(r->present) ? "when shown" : "when drawn");
-    view_hud_draw(&r->hud_canvas, &reading,
-                  &(struct view_hud_words){ .encoder = state.info.encoder,
-                                            .decoder = decoder,
-                                            .present = present,
-                                            .recording = r->record != NULL },
-                  dot);
-}
-
-// Letters as large as on a usual screen; smaller where they would not fit.
-static int dot_of(const struct view_window *w)
-{
-    int dot = (int)(w->ratio * 2 + 0.5);
-    while (dot > 1 && (w->width < 235 * dot || w->height < 300 * dot))
-        dot--;
-    return dot;
-}
-
-static enum fw_err draw(struct view_run *r)
-{
-    const struct view_window *w = &r->window;
-    const int dot = dot_of(w);
-    struct view_picture planes;
-    struct view_scene scene = { .dark = r->status.level == VIEW_LEVEL_VEIL };
-    uint64_t id = 0;
-    if (r->picture_due) {
-        planes = planes_of(r->picture, &r->info);
-        scene.picture = &planes;
-        r->window.picture_width = planes.width;
-        r->window.picture_height = planes.height;
-    }
-    if ((r->hud || r->help) && r->hud_canvas.pixels)
-        scene.panels[0] = (struct view_panel){
-            r->hud_canvas.pixels, r->hud_canvas.width, r->hud_canvas.height, 6 * dot, 6 * dot,
-            r->hud_canvas.version
-        };
-    if (r->status.level != VIEW_LEVEL_OK && r->card_canvas.pixels) {
-        const struct view_canvas *c = &r->card_canvas;
-        scene.panels[1] = (struct view_panel){ c->pixels,
-                                               c->width,
-                                               c->height,
-                                               (w->width - c->width) / 2,
-                                               scene.dark ? (w->height - c->height) / 2
-                                                          : w->height - c->height - 10 * dot,
-                                               c->version };
-    }
-    const enum fw_err err = view_present_draw(r->present, &scene, w->width, w->height, &id);
-    if (err == FW_ERR_AGAIN)
-        return FW_OK; // what was due stays due
-    if (err)
-        return err;
-    if (r->picture_due && id && r->pending_count < PENDING) {
-        r->pending[r->pending_count].present_id = id;
-        r->pending[r->pending_count++].frame_id = r->info.frame_id;
-    } else if (r->picture_due) {
-        view_figures_dropped(r->figures);
-        view_link_ack(r->link, r->info.frame_id, FW_ACK_DROPPED, fw_now_ns());
-    }
-    r->picture_due = false;
-    r->redraw = false;
-    return FW_OK;
-}
-
 // ---- a turn of the loop
-
-static void follow_status(struct view_run *r)
-{
-    struct view_link_state state;
-    struct view_status status;
-    char title[160];
-    view_link_get(r->link, &state);
-    view_status_of(&state, r->presented, &status);
-    if (status.level == r->status.level && strcmp(status.title, r->status.title) == 0 &&
-        strcmp(status.text, r->status.text) == 0)
-        return;
-    if (status.level != VIEW_LEVEL_OK)
-        fw_log(r->log, FW_LOG_INFO, "view", "%s: %s", status.title, status.text);
-    if (status.over)
-        fprintf(stderr, "framewire view: %s. %s\n", status.title, status.text);
-    r->status = status;
-    r->redraw = true;
-    snprintf(title, sizeof(title), "%s – framewire",
-             state.info.title[0] ? state.info.title : "Session");
-    view_window_title(&r->window, title);
-}
 
 static void follow_window(struct view_run *r, int64_t now_ns)
 {
     struct view_window *w = &r->window;
     int width, height;
-    if (w->toggle_hud)
-        r->hud = !r->hud;
-    if (w->toggle_help)
-        r->help = !r->help;
-    if (w->toggle_hud || w->toggle_help)
+    const bool pressed = w->hud_presses || w->help_presses;
+    r->hud = (r->hud + w->hud_presses) % VIEW_HUD_SIZES;
+    r->help ^= w->help_presses % 2;
+    if (pressed)
         r->hud_ns = 0;
-    r->redraw |= w->toggle_hud || w->toggle_help || w->resized || w->exposed;
-    w->toggle_hud = w->toggle_help = w->resized = w->exposed = false;
+    r->redraw |= pressed || w->resized || w->exposed;
+    w->hud_presses = w->help_presses = 0;
+    w->resized = w->exposed = false;
     view_player_pause(r->player, w->hidden);
     view_link_visible(r->link, !w->hidden);
     view_run_size(r, &width, &height);
@@ -431,18 +255,6 @@ static void follow_window(struct view_run *r, int64_t now_ns)
     }
 }
 
-static void follow_words(struct view_run *r, int64_t now_ns)
-{
-    const int dot = dot_of(&r->window);
-    if ((r->hud || r->help) && now_ns - r->hud_ns >= HUD_MS * (int64_t)FW_NS_PER_MS) {
-        draw_hud(r, dot);
-        r->hud_ns = now_ns;
-        r->redraw = true;
-    }
-    if (r->redraw && r->status.level != VIEW_LEVEL_OK)
-        view_status_draw(&r->card_canvas, &r->status, r->window.width, dot);
-}
-
 static double rest_of(const struct view_run *r)
 {
     int width, height;
@@ -451,9 +263,9 @@ static double rest_of(const struct view_run *r)
         return 0;
     if (r->pending_count)
         return POLL_S;
-    if (width != r->sent_width || height != r->sent_height)
+    if (r->window.width && (width != r->sent_width || height != r->sent_height))
         return SETTLE_MS / 1000.0;
-    return (r->hud || r->help ? HUD_MS : IDLE_MS) / 1000.0;
+    return (r->hud || r->help ? VIEW_HUD_MS : IDLE_MS) / 1000.0;
 }
 
 static bool over(const struct view_run *r, int64_t now_ns)
@@ -471,16 +283,16 @@ static enum fw_err turn(struct view_run *r)
     view_window_wait(&r->window, rest_of(r));
     const int64_t now = fw_now_ns();
     follow_window(r, now);
-    settle_pending(r);
-    follow_status(r);
+    view_settle(r);
+    view_follow_status(r);
     if (view_player_take(r->player, r->picture, &r->info))
         r->picture_due = true;
-    follow_words(r, now);
+    view_follow_words(r, now);
     enum fw_err err = FW_OK;
-    if ((r->picture_due || r->redraw) && !r->window.hidden && r->pending_count < PENDING)
-        err = draw(r);
+    if ((r->picture_due || r->redraw) && !r->window.hidden && r->pending_count < VIEW_PENDING)
+        err = view_show(r);
     if (!err)
-        settle_pending(r);
+        view_settle(r);
     return err;
 }
 

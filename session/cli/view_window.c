@@ -58,7 +58,6 @@ static void on_motion(GLFWwindow *handle, double x, double y)
     struct view_window *w = of(handle);
     const double before_x = w->x, before_y = w->y;
     place(w, x, y);
-    w->activity = true;
     const double dx = w->placed ? w->x - before_x : 0, dy = w->placed ? w->y - before_y : 0;
     if (w->placed && dx == 0 && dy == 0)
         return;
@@ -159,9 +158,9 @@ static bool own_key(struct view_window *w, int key, int mods)
     if (mods & (GLFW_MOD_SHIFT | GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER))
         return false;
     if (key == GLFW_KEY_F1)
-        w->toggle_help = true;
+        w->help_presses++;
     else if (key == GLFW_KEY_F2)
-        w->toggle_hud = true;
+        w->hud_presses++;
     else if (key == GLFW_KEY_F11)
         toggle_fullscreen(w);
     else

@@ -27,8 +27,8 @@ struct view_window {
     double ratio;          // device pixels per logical one
     bool hidden, closed;   // minimised; a person has closed it
     bool resized, exposed; // requests: the size has changed; its content has to be drawn again
-    bool toggle_hud, toggle_help, activity; // requests
-    int picture_width, picture_height;      // of the picture shown, for places
+    unsigned hud_presses, help_presses; // requests, by the keys for it
+    int picture_width, picture_height;  // of the picture shown, for places
     // what is held
     bool keys[256];
     unsigned buttons;

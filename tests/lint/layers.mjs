@@ -74,9 +74,9 @@ function checkArrows(file, source, exists = beside) {
       continue;
     }
     if (!path.includes('/') && !exists(file, path)) {
-      // Made by the build; shaders are for render/ alone.
-      if (path.endsWith('.spv.h') && !from.startsWith('render/')) {
-        findings.push(`${file}:${line}: ${path}: shaders are for render/ only`);
+      // Made by the build; shaders are for render/ and the viewer alone.
+      if (path.endsWith('.spv.h') && !/^(render\/|session\/cli\/view)/.test(file)) {
+        findings.push(`${file}:${line}: ${path}: shaders are for render/ and the viewer only`);
       }
       continue;
     }
@@ -180,6 +180,7 @@ export function samples() {
     ['arrows', checkArrows('render/x.c', '#include "render/source/testcard.h"\n').length === 1],
     ['arrows', checkArrows('base/x.h', '#include "render/gpu.h"\n').length === 2],
     ['arrows', checkArrows('session/x.c', '#include "session/cli/cli.h"\n').length === 1],
+    ['arrows', checkArrows('session/cli/x.c', '#include "a.spv.h"\n', () => false).length === 1],
     ['arrows', checkArrows('session/x.c', '#include "a.h"\n', () => true).length === 1],
     ['arrows', checkArrows('encode/x.c', '#include "a.spv.h"\n', () => false).length === 1],
     ['arrows ok', checkArrows('render/x.c', '#include "a.spv.h"\n', () => false).length === 0],

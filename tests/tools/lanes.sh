@@ -6,7 +6,7 @@
 # browsers last, when the second lane is about done. Only those builds step back by priority: a session
 # that starves loses pictures, and most suites have sessions.
 
-lane_timed=(serve net layer lint unit golden loopback browser photon)
+lane_timed=(serve net layer view lint unit golden loopback browser photon)
 lane_sanitized=(tsan fuzz asan)
 
 lanes=()

@@ -33,7 +33,7 @@ prepare() {
     unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ICD_FILENAMES VK_DRIVER_FILES
     say "models from $FW_MODELS"
     local suite # those with a part in node
-    for suite in lint asan layer net browser photon bench load soak rivals; do
+    for suite in lint asan layer net view browser photon bench load soak rivals; do
         wants "$suite" && install_npm && break
     done
     exec 9>build/.lock
@@ -200,6 +200,13 @@ suite_golden() { FW_TEST_JOBS=1 run_meson build golden; }
 suite_loopback() { FW_TEST_JOBS=1 run_meson build loopback; }
 suite_layer() { run_script layer 180 bash tests/layer/layer_test.sh; }
 suite_net() { run_script net 180 bash tests/net/net_test.sh; }
+suite_view() {
+    if [[ -x build/framewire-view ]]; then
+        run_script view 300 node tests/view/view_test.mjs
+    else
+        fail view "the build has no viewer: is libglfw3-dev there?"
+    fi
+}
 suite_browser() { run_script browser 600 node tests/browser/run.mjs; }
 suite_bench() {
     run_script bench 1200 node tests/bench/bench.mjs
