@@ -254,6 +254,7 @@ static enum fw_err choose_queue(struct fw_gpu *gpu)
         if ((family[i].queueFlags & want) == want) {
             gpu->queue_family = i;
             gpu->timestamps = family[i].timestampValidBits > 0;
+            gpu->timestamp_bits = family[i].timestampValidBits;
             return FW_OK;
         }
     }
@@ -276,6 +277,7 @@ static enum fw_err create_device(struct fw_gpu *gpu)
     vkGetPhysicalDeviceFeatures2(gpu->physical, &have);
     gpu->timestamps = gpu->timestamps && have12.hostQueryReset && gpu->timestamp_ns > 0;
     gpu->anisotropy = have.features.samplerAnisotropy;
+    gpu->statistics = have.features.pipelineStatisticsQuery && have12.hostQueryReset;
 
     VkPhysicalDeviceVulkan13Features f13 = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_FEATURES,
@@ -292,6 +294,7 @@ static enum fw_err create_device(struct fw_gpu *gpu)
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2,
         .pNext = &f12,
         .features.samplerAnisotropy = have.features.samplerAnisotropy,
+        .features.pipelineStatisticsQuery = gpu->statistics,
     };
     const float priority = 1.0f;
     const VkDeviceQueueCreateInfo queue = {
@@ -300,12 +303,14 @@ static enum fw_err create_device(struct fw_gpu *gpu)
         .queueCount = 1,
         .pQueuePriorities = &priority,
     };
-    const char *extensions[2];
+    const char *extensions[3];
     uint32_t extension_count = 0;
     if (gpu->host_import)
         extensions[extension_count++] = VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME;
     if (gpu->memory_budget)
         extensions[extension_count++] = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
+    if (gpu->priv->calibrated)
+        extensions[extension_count++] = VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME;
     const VkDeviceCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DEVICE_CREATE_INFO,
         .pNext = &features,
@@ -322,6 +327,7 @@ static enum fw_err create_device(struct fw_gpu *gpu)
                 gpu->device, "vkGetMemoryHostPointerPropertiesEXT");
         gpu->host_import = gpu->priv->host_pointer_properties && gpu->host_import_align > 0;
     }
+    fw_gpu_clock_init(gpu);
 error:
     return err;
 }
@@ -361,6 +367,8 @@ enum fw_err fw_gpu_create(struct fw_gpu **out, const struct fw_gpu_params *param
     }
     gpu->host_import = has_extension(gpu->physical, VK_EXT_EXTERNAL_MEMORY_HOST_EXTENSION_NAME);
     gpu->memory_budget = has_extension(gpu->physical, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME);
+    gpu->priv->calibrated =
+        has_extension(gpu->physical, VK_EXT_CALIBRATED_TIMESTAMPS_EXTENSION_NAME);
     read_properties(gpu);
     err = create_device(gpu);
     if (err) {

@@ -38,6 +38,10 @@ struct fw_gpu {
     bool anisotropy;     // samplerAnisotropy, enabled
     bool timestamps;     // timestamp queries valid on the queue
     double timestamp_ns; // ns per tick
+    unsigned timestamp_bits;
+    bool statistics;   // pipeline statistics queries, enabled
+    bool parts;        // tells the parts of a pass apart, see gpu_parts.h
+    char no_parts[96]; // why not
     VkPipelineCache pipeline_cache;
     VkCommandPool upload_pool;
     uint64_t used_bytes[FW_GPU_USE_COUNT];

@@ -12,6 +12,11 @@ struct fw_gpu_private {
     PFN_vkDestroyDebugUtilsMessengerEXT destroy_messenger;
     PFN_vkSetDebugUtilsObjectNameEXT set_name;
     PFN_vkGetMemoryHostPointerPropertiesEXT host_pointer_properties;
+    // --- gpu_clock.c
+    bool calibrated;                             // VK_EXT_calibrated_timestamps, enabled
+    PFN_vkGetCalibratedTimestampsEXT get_clocks; // NULL = can't be placed on our clock
+    uint64_t clock_ticks;                        // both clocks, read at once …
+    int64_t clock_ns, clock_read_ns;             // … and when; 0 = not yet
 };
 
 // ---- gpu_select.c
@@ -26,6 +31,12 @@ enum fw_err fw_gpu_choose(const struct fw_gpu_info *infos, unsigned count, const
 enum fw_err fw_gpu_cache_open(struct fw_gpu *gpu, const char *dir);
 // Writes the cache when it has changed. For the end, and after a source has made its pipelines.
 void fw_gpu_cache_save(struct fw_gpu *gpu);
+
+// ---- gpu_clock.c
+// Once the device stands.
+void fw_gpu_clock_init(struct fw_gpu *gpu);
+// Ticks of a time stamp on the CPU's monotonic clock; 0 = they can't be placed there.
+int64_t fw_gpu_clock_ns(struct fw_gpu *gpu, uint64_t ticks, int64_t now_ns);
 
 // ---- gpu_upload.c
 // Notes that a bounded wait ran out.

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "render/gpu_parts.h"
 #include "render/gpu_priv.h"
 #include "render/render_priv.h"
 
@@ -65,6 +66,10 @@ enum fw_err fw_render_create(struct fw_render **out, const struct fw_render_para
         if (!err) {
             err = choose_target(r, params);
         }
+        if (!err) {
+            fw_gpu_parts_init(r->gpu, params->cache_dir);
+            err = r->gpu->lost ? FW_ERR_DEVICE_LOST : FW_OK;
+        }
         if (err) {
             fw_render_destroy(&r);
             return err;
@@ -119,12 +124,15 @@ void fw_render_destroy(struct fw_render **pointer)
 
 void fw_render_get_info(const struct fw_render *r, struct fw_render_info *info)
 {
-    *info = (struct fw_render_info){ .gpu = "none", .convert = "simd", .target = "readback" };
+    *info = (struct fw_render_info){
+        .gpu = "none", .convert = "simd", .target = "readback", .no_parts = "there is no device"
+    };
     if (!r->gpu) {
         return;
     }
     snprintf(info->gpu, sizeof(info->gpu), "%s", r->gpu->props.deviceName);
     info->is_cpu = r->gpu->is_cpu;
+    snprintf(info->no_parts, sizeof(info->no_parts), "%s", r->gpu->no_parts);
     if (r->kind == FW_TARGET_COMPUTE) {
         snprintf(info->convert, sizeof(info->convert), "compute");
     } else if (r->kind == FW_TARGET_IMPORT) {

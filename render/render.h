@@ -30,8 +30,9 @@ struct fw_render_params {
 struct fw_render_info {
     char gpu[256]; // "llvmpipe (LLVM 15.0.6, 256 bits)", or "none"
     bool is_cpu;
-    char convert[32]; // "compute" or "simd"
-    char target[32];  // "host-import" or "readback": how pixels reach the CPU, chosen by measuring
+    char convert[32];  // "compute" or "simd"
+    char target[32];   // "host-import" or "readback": how pixels reach the CPU, chosen by measuring
+    char no_parts[96]; // why the parts of a pass are not told apart; "" = they are
     unsigned validation_messages;                         // so far
     uint64_t used_bytes[FW_GPU_USE_COUNT];                // device memory we allocated
     uint64_t budget_bytes, budget_used_bytes, heap_bytes; // see struct fw_gpu_budget; 0 = not told

@@ -46,6 +46,17 @@ enum fw_err fw_render_init_frames(struct fw_render *r)
         };
         VK(gpu, vkCreateQueryPool(gpu->device, &queries, NULL, &r->queries));
     }
+    if (gpu->statistics) {
+        const VkQueryPoolCreateInfo statistics = {
+            .sType = VK_STRUCTURE_TYPE_QUERY_POOL_CREATE_INFO,
+            .queryType = VK_QUERY_TYPE_PIPELINE_STATISTICS,
+            .queryCount = 1,
+            .pipelineStatistics = VK_QUERY_PIPELINE_STATISTIC_INPUT_ASSEMBLY_VERTICES_BIT |
+                                  VK_QUERY_PIPELINE_STATISTIC_CLIPPING_PRIMITIVES_BIT |
+                                  VK_QUERY_PIPELINE_STATISTIC_FRAGMENT_SHADER_INVOCATIONS_BIT,
+        };
+        VK(gpu, vkCreateQueryPool(gpu->device, &statistics, NULL, &r->statistics));
+    }
 error:
     return err;
 }
@@ -56,6 +67,7 @@ void fw_render_finish_frames(struct fw_render *r)
         return;
     }
     vkDestroyQueryPool(r->gpu->device, r->queries, NULL);
+    vkDestroyQueryPool(r->gpu->device, r->statistics, NULL);
     vkDestroySemaphore(r->gpu->device, r->timeline, NULL);
     vkDestroyCommandPool(r->gpu->device, r->command_pool, NULL);
 }
@@ -96,7 +108,13 @@ static enum fw_err record_source(struct fw_render *r, int64_t now_ns, uint64_t f
         .now_ns = now_ns,
         .frame_id = frame_id,
     };
-    return r->impl->record(r->source, &record);
+    if (!r->timed || !r->statistics) {
+        return r->impl->record(r->source, &record);
+    }
+    vkCmdBeginQuery(r->cmd, r->statistics, 0, 0);
+    const enum fw_err err = r->impl->record(r->source, &record);
+    vkCmdEndQuery(r->cmd, r->statistics, 0);
+    return err;
 }
 
 static enum fw_err record_frame(struct fw_render *r, const struct fw_slot *slot, int64_t now_ns,
@@ -115,10 +133,16 @@ static enum fw_err record_frame(struct fw_render *r, const struct fw_slot *slot,
     if (r->timed) {
         vkResetQueryPool(gpu->device, r->queries, 0, FW_QUERY_COUNT);
     }
+    if (r->timed && r->statistics) {
+        vkResetQueryPool(gpu->device, r->statistics, 0, 1);
+    }
     stamp(r, FW_PASS_SOURCE);
     err = record_source(r, now_ns, frame_id);
     if (err) {
         goto error;
+    }
+    if (r->timed && gpu->parts) {
+        fw_gpu_parts_stamp(r->cmd, r->queries, FW_QUERY_PARTS);
     }
     stamp(r, FW_PASS_MERGE);
     if (r->path.merge) {
@@ -181,12 +205,54 @@ static enum fw_err wait(struct fw_render *r)
     return err;
 }
 
-static void read_queries(struct fw_render *r, struct fw_gpu_facts *facts)
+static bool read_pool(const struct fw_render *r, VkQueryPool pool, uint32_t first, uint32_t count,
+                      uint64_t *out)
 {
-    uint64_t ticks[FW_QUERY_COUNT];
-    if (!r->timed ||
-        vkGetQueryPoolResults(r->gpu->device, r->queries, 0, FW_QUERY_COUNT, sizeof(ticks), ticks,
-                              sizeof(ticks[0]), VK_QUERY_RESULT_64_BIT) != VK_SUCCESS) {
+    return vkGetQueryPoolResults(r->gpu->device, pool, first, count, count * sizeof(*out), out,
+                                 sizeof(*out), VK_QUERY_RESULT_64_BIT) == VK_SUCCESS;
+}
+
+// A begin that lies outside of the time in which the frame was drawn is none.
+static int64_t begin_of(struct fw_render *r, uint64_t ticks, const struct fw_frame_times *times)
+{
+    const int64_t slack = FW_NS_PER_MS / 2; // what both clocks may be apart, and more
+    const int64_t ns = fw_gpu_clock_ns(r->gpu, ticks, times->rendered_ns);
+    return ns >= times->begun_ns - slack && ns <= times->rendered_ns + slack ? ns : 0;
+}
+
+static void read_parts(const struct fw_render *r, uint64_t begin, uint64_t end,
+                       struct fw_gpu_facts *facts)
+{
+    uint64_t ticks[FW_PARTS_QUERIES] = { begin };
+    ticks[FW_PART_COUNT] = end;
+    if (r->gpu->parts &&
+        read_pool(r, r->queries, FW_QUERY_PARTS + 1, FW_PART_COUNT - 1, ticks + 1)) {
+        fw_gpu_parts_read(ticks, r->gpu->timestamp_ns, facts->part_us);
+    }
+}
+
+static uint32_t to_u32(uint64_t value)
+{
+    return value < UINT32_MAX ? (uint32_t)value : UINT32_MAX;
+}
+
+static void read_statistics(const struct fw_render *r, struct fw_gpu_facts *facts)
+{
+    uint64_t counts[3]; // in the order of their bits
+    if (r->statistics &&
+        vkGetQueryPoolResults(r->gpu->device, r->statistics, 0, 1, sizeof(counts), counts,
+                              sizeof(counts), VK_QUERY_RESULT_64_BIT) == VK_SUCCESS) {
+        facts->vertices = to_u32(counts[0]);
+        facts->primitives = to_u32(counts[1]);
+        facts->fragments = to_u32(counts[2]);
+    }
+}
+
+static void read_queries(struct fw_render *r, const struct fw_frame_times *times,
+                         struct fw_gpu_facts *facts)
+{
+    uint64_t ticks[FW_PASS_COUNT + 1];
+    if (!r->timed || !read_pool(r, r->queries, 0, FW_PASS_COUNT + 1, ticks)) {
         return; // times are a help, not a promise
     }
     for (int i = 0; i < FW_PASS_COUNT; i++) {
@@ -196,6 +262,9 @@ static void read_queries(struct fw_render *r, struct fw_gpu_facts *facts)
             facts->pass_us[i] = (uint32_t)(ns / 1000.0 + 0.5);
         }
     }
+    facts->begin_ns = begin_of(r, ticks[FW_PASS_SOURCE], times);
+    read_parts(r, ticks[FW_PASS_SOURCE], ticks[FW_PASS_SOURCE + 1], facts);
+    read_statistics(r, facts);
 }
 
 static void convert_on_cpu(const struct fw_target *target, struct fw_frame *frame)
@@ -232,7 +301,7 @@ static enum fw_err draw(struct fw_render *r, struct fw_slot *slot, int64_t now_n
     }
     fw_fault_wait(r->render_delay_ns);
     times->rendered_ns = fw_now_ns();
-    read_queries(r, &slot->frame.facts.gpu);
+    read_queries(r, times, &slot->frame.facts.gpu);
     if (r->targets.target.kind != FW_TARGET_COMPUTE) {
         convert_on_cpu(&r->targets.target, &slot->frame);
     }

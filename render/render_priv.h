@@ -2,6 +2,7 @@
 // For render*.c only.
 #pragma once
 
+#include "render/gpu_parts.h"
 #include "render/output.h"
 #include "render/render.h"
 #include "render/source.h"
@@ -30,7 +31,8 @@ struct fw_pending {
     int64_t input_rx_ns;
 };
 
-enum { FW_QUERY_COUNT = FW_PASS_COUNT + 1 };
+// Time stamps: the begin of each pass and the end of the last, then those within the source's.
+enum { FW_QUERY_PARTS = FW_PASS_COUNT + 1, FW_QUERY_COUNT = FW_QUERY_PARTS + FW_PARTS_QUERIES };
 
 // Thread: the session thread.
 struct fw_render {
@@ -44,6 +46,7 @@ struct fw_render {
     VkSemaphore timeline;
     uint64_t timeline_value; // last submitted
     VkQueryPool queries;     // null = no timestamps
+    VkQueryPool statistics;  // null = none
     bool timed;              // this frame writes them
     unsigned untimed_left;   // frames until one is timed again
     int64_t render_delay_ns, convert_delay_ns;

@@ -105,6 +105,7 @@ enum fw_err fw_api_trace(const struct fw_session_view *v, const char *query, int
         .title = v->title,
         .gpu = v->gpu,
         .encoder = v->encoder,
+        .no_parts = v->no_parts,
     };
     err = fw_export(v->records, &params, &res->body, &res->body_size);
     if (err)

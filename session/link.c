@@ -178,7 +178,7 @@ static bool check_ready(const void *buf)
     const struct fw_link_ready *m = buf;
     return TERMINATED(m->gpu) && TERMINATED(m->encoder) && TERMINATED(m->convert) &&
            TERMINATED(m->target) && TERMINATED(m->title) && TERMINATED(m->describe) &&
-           size_ok(m->width, m->height) && in_range(m->fps, 1, MAX_FPS);
+           TERMINATED(m->no_parts) && size_ok(m->width, m->height) && in_range(m->fps, 1, MAX_FPS);
 }
 
 static bool check_beacon(const void *buf)

@@ -122,6 +122,7 @@ struct fw_link_ready {
     char target[32];
     char title[128];
     char describe[2048]; // JSON object
+    char no_parts[96];   // as fw_render_info
     int32_t width, height, fps, reserved;
 };
 

@@ -389,6 +389,7 @@ static void view_of(struct session *s, struct fw_session_view *v)
                                    .message = s->message,
                                    .gpu = s->gpu,
                                    .encoder = s->encoder,
+                                   .no_parts = s->no_parts,
                                    .args = s->shown,
                                    .arg_count = s->arg_count,
                                    .width = s->width,

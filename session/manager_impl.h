@@ -67,6 +67,7 @@ struct session {
     struct fw_manager *manager;
     char id[FW_SESSION_ID_SIZE];
     char title[128], gpu[256], encoder[32];
+    char no_parts[96];           // why the trace has no parts of a pass
     char code[32], message[512]; // why it failed, or runs no longer as it should
     bool ran;                    // has been running
     bool slow;                   // its worker has not been heard for a while; `code` says so

@@ -150,6 +150,7 @@ static void on_ready(struct child *c, const struct fw_link_ready *msg)
     }
     memcpy(s->gpu, msg->gpu, sizeof(s->gpu));
     memcpy(s->encoder, msg->encoder, sizeof(s->encoder));
+    memcpy(s->no_parts, msg->no_parts, sizeof(s->no_parts));
     memcpy(c->manager->encoder_in_use, msg->encoder, sizeof(c->manager->encoder_in_use));
     fw_session_announce(s);
     fw_channel_set_totals(s->channel,

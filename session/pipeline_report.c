@@ -59,6 +59,7 @@ void fw_pipeline_send_ready(struct fw_pipeline *p)
     snprintf(m.gpu, sizeof(m.gpu), "%s", info.gpu);
     snprintf(m.convert, sizeof(m.convert), "%s", info.convert);
     snprintf(m.target, sizeof(m.target), "%s", info.target);
+    snprintf(m.no_parts, sizeof(m.no_parts), "%s", info.no_parts);
     snprintf(m.title, sizeof(m.title), "%s", p->title);
     snprintf(m.encoder, sizeof(m.encoder), "%s", p->encoder);
     const char *describe = fw_render_describe(p->render);

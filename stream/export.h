@@ -18,6 +18,7 @@ struct fw_export_params {
     bool watched;                                // somebody looks on now
     int64_t wall_ms;                             // the wall clock at `now_ns`, ms since 1970
     const char *session, *title, *gpu, *encoder; // what is no UTF-8 in them becomes '?'
+    const char *no_parts; // why the GPU does not tell the parts of a pass apart; "" = it does
 };
 
 // On FW_OK the caller frees `*text`: `*size` bytes and a NUL, at most some 8 MiB (FW_RECORDS_KEPT

@@ -310,6 +310,10 @@ static void add_about(struct fw_text *t, const struct fw_export_params *p)
     fw_text_json(t, p->gpu);
     fw_text_add(t, ",\"encoder\":");
     fw_text_json(t, p->encoder);
+    fw_text_add(t, ",\"gpu_parts\":");
+    fw_text_add(t, *p->no_parts ? "false" : "true");
+    fw_text_add(t, ",\"no_gpu_parts\":");
+    fw_text_json(t, p->no_parts);
     fw_text_add(t, ",\"now_ns\":");
     fw_text_u64(t, (uint64_t)p->now_ns);
     fw_text_add(t, ",\"now\":");

@@ -12,6 +12,7 @@
 
 #include "base/clock.h"
 #include "reference.h"
+#include "render/gpu_priv.h"
 #include "render/source/testcard.h"
 #include "rig.h"
 
@@ -297,6 +298,23 @@ static void test_times(void **state)
             const int64_t sum = (int64_t)gpu->pass_us[FW_PASS_SOURCE] +
                                 gpu->pass_us[FW_PASS_MERGE] + gpu->pass_us[FW_PASS_CONVERT];
             assert_true(sum * FW_NS_PER_US <= t->rendered_ns - t->begun_ns + 3 * FW_NS_PER_US);
+            // The GPU's clock on ours: it begins after us, and ends before we know that it has.
+            const int64_t doubt = FW_NS_PER_MS / 2;
+            if (render->gpu->priv->get_clocks) {
+                assert_true(gpu->begin_ns >= t->begun_ns - doubt);
+                assert_true(gpu->begin_ns + sum * FW_NS_PER_US <= t->rendered_ns + doubt);
+            } else {
+                assert_true(gpu->begin_ns == 0);
+            }
+            assert_true(render->gpu->parts == !render->gpu->no_parts[0]);
+            uint32_t parts = 0;
+            for (int i = 0; i < FW_PART_COUNT; i++)
+                parts += gpu->part_us[i];
+            assert_true(render->gpu->parts || parts == 0); // nothing is made up
+        }
+        if (render->gpu->statistics) {
+            assert_true(gpu->vertices > 100 && gpu->primitives > 30);
+            assert_true(gpu->fragments >= 640 * 360 / 2 && gpu->fragments < 640 * 360 * 20);
         }
         fw_frame_unref(&frame);
         rig_destroy(render);

@@ -14,6 +14,7 @@ static void fake_view(struct fake *f, int i, struct fw_session_view *v)
                                    .message = "",
                                    .gpu = "g",
                                    .encoder = "x264",
+                                   .no_parts = "",
                                    .args = f->session[i].request.shown,
                                    .arg_count = f->session[i].request.arg_count,
                                    .width = f->session[i].request.width,

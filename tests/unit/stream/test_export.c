@@ -101,6 +101,7 @@ static void export(enum fw_export_format format, int64_t now, int64_t last)
         .title = "a \"t\\\n\xff\xc3\xa9\xed\xa0\x80",
         .gpu = "g",
         .encoder = "x264",
+        .no_parts = "not here",
     };
     free(text);
     text = NULL;
