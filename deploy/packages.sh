@@ -26,7 +26,7 @@ FW_PACKAGES_TEST=(
     chromium firefox-esr fonts-dejavu-core xvfb libx11-dev libxext-dev libxtst-dev
     nodejs:node npm:npm
     ffmpeg:ffmpeg curl iproute2 procps git
-    nginx-light:nginx haproxy:haproxy
+    nginx-light:nginx haproxy:haproxy prometheus
 )
 
 # Other systems that `./test rivals` measures beside this one; nothing else needs them.

@@ -20,8 +20,8 @@ missing_packages() {
     done
 }
 
-# The tests want the programs of nginx, HAProxy and xpra, not their services: held back while they are
-# installed, switched off for the next boot. `$@` is how to become root, or nothing.
+# The tests want the programs of nginx, HAProxy, xpra and Prometheus, not their services: held back
+# while they are installed, switched off for the next boot. `$@` is how to become root, or nothing.
 hold_services() {
     [[ -e /usr/sbin/policy-rc.d ]] && return 0
     printf '#!/bin/sh\nexit 101\n' | "$@" tee /usr/sbin/policy-rc.d >/dev/null &&
@@ -64,7 +64,7 @@ install_packages() {
     fi
     local services=() name installed=1
     for name in "${missing[@]}"; do
-        [[ $name == nginx-light || $name == haproxy ]] && services+=("${name%-light}")
+        [[ $name == nginx-light || $name == haproxy || $name == prometheus ]] && services+=("${name%-light}")
         [[ $name == xpra ]] && services+=(xpra.service xpra.socket)
     done
     (
