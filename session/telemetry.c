@@ -26,7 +26,7 @@ struct fw_telemetry {
     pthread_mutex_t lock;
     pthread_cond_t wake;
     // --- under the lock
-    bool stop, asked;
+    bool stop, asked, ended;
     struct fw_machine newest;
     pid_t pids[FW_TELEMETRY_PIDS_MAX];
     unsigned pid_count;
@@ -114,6 +114,10 @@ static void *thread_main(void *arg)
     }
     pthread_mutex_unlock(&t->lock);
     fw_nvml_close(&nvml);
+    pthread_mutex_lock(&t->lock);
+    t->ended = true;
+    pthread_cond_signal(&t->wake);
+    pthread_mutex_unlock(&t->lock);
     return NULL;
 }
 
@@ -166,15 +170,19 @@ void fw_telemetry_destroy(struct fw_telemetry **telemetry)
     pthread_mutex_lock(&t->lock);
     t->stop = true;
     pthread_cond_signal(&t->wake);
-    pthread_mutex_unlock(&t->lock);
     struct timespec end;
     clock_gettime(CLOCK_MONOTONIC, &end);
     end.tv_sec++;
-    if (pthread_clockjoin_np(t->thread, NULL, CLOCK_MONOTONIC, &end)) {
+    while (!t->ended && pthread_cond_timedwait(&t->wake, &t->lock, &end) == 0)
+        ;
+    const bool ended = t->ended;
+    pthread_mutex_unlock(&t->lock);
+    if (!ended) {
         fw_log(t->log, FW_LOG_WARN, "telemetry", "a driver does not answer; left behind");
         pthread_detach(t->thread);
         return;
     }
+    pthread_join(t->thread, NULL);
     pthread_cond_destroy(&t->wake);
     pthread_mutex_destroy(&t->lock);
     free(t);
