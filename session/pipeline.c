@@ -142,6 +142,7 @@ static void stamp(struct fw_pipeline *p, struct fw_frame *frame, int64_t now_ns,
         frame->times.begun_ns = now_ns;
     }
     p->change_ns = 0;
+    p->answering = p->pressed;
     p->pressed = false;
 }
 
@@ -241,6 +242,7 @@ static enum fw_err step(struct fw_pipeline *p, int64_t *wake_ns)
     if (err) {
         return err;
     }
+    p->answering = p->answering && p->status.pending > 0;
     const int64_t now = fw_now_ns();
     int64_t source_next = INT64_MAX;
     bool animating = false;
@@ -252,8 +254,8 @@ static enum fw_err step(struct fw_pipeline *p, int64_t *wake_ns)
         .animating = animating,
         .pressed = p->pressed,
         .source_next_ns = source_next,
-        .room =
-            p->active && !p->status.waiting && p->status.written + p->status.pending < p->allowed,
+        .room = p->active && !p->answering && !p->status.waiting &&
+                p->status.written + p->status.pending < p->allowed,
         .encoder_free_ns = p->status.free_ns,
         .quiet = p->status.pending == 0,
         .key_wanted = p->status.key_wanted,

@@ -41,9 +41,10 @@ struct fw_pipeline {
     int64_t input_rx_ns;             // of that input
     int64_t delivered_ns;            // that input was taken from the link
     bool pressed;                    // among what is not drawn yet is a press
-    int64_t change_ns;               // oldest change not yet drawn, 0 = none known
-    struct fw_frame *last;           // as submitted last
-    struct fw_encode_status status;  // as of this step
+    bool answering;    // the picture that shows one is being encoded: the cores are for that alone
+    int64_t change_ns; // oldest change not yet drawn, 0 = none known
+    struct fw_frame *last;          // as submitted last
+    struct fw_encode_status status; // as of this step
 
     // --- the beacon
     int64_t beacon_ns; // sent last
