@@ -121,10 +121,13 @@ static bool find_patch(struct observer *o, int *x, int *y)
     return near(at(&o->all, *x, *y), colors[best]);
 }
 
-static int luma(struct observer *o, int x, int y)
+// `when`: the middle of the look.
+static int luma(struct observer *o, int x, int y, int64_t *when)
 {
+    const int64_t begin = fw_now_ns();
     if (!take(o, &o->pixel, x, y))
         exit(1);
+    *when = (begin + fw_now_ns()) / 2;
     const uint8_t *p = at(&o->pixel, 0, 0);
     return (p[2] * 213 + p[1] * 715 + p[0] * 72) / 1000;
 }
@@ -143,15 +146,14 @@ static void button(struct observer *o, bool down)
 // One press; false: nothing was seen of it.
 static bool click(struct observer *o, int x, int y)
 {
-    const int before = luma(o, x, y);
-    int64_t looked = 0, seen = 0;
+    int64_t looked, seen;
+    const int before = luma(o, x, y, &seen);
     const int64_t pressed = fw_now_ns();
     button(o, true);
     do {
-        looked = seen ? seen : pressed;
+        looked = seen;
         sleep_us(POLL_US);
-        const int now = luma(o, x, y);
-        seen = fw_now_ns();
+        const int now = luma(o, x, y, &seen);
         if (abs(now - before) > LUMA_MOVED) {
             button(o, false);
             printf("%lld,%lld,%lld\n", (long long)pressed, (long long)seen, (long long)looked);

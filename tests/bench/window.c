@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ipc.h>
 #include <sys/shm.h>
@@ -19,6 +20,7 @@
 #include "render/source.h"
 
 enum { WIDTH = 1280, HEIGHT = 720, FPS = 60, MAX_ARGS = 8 };
+enum { TILE = 80, ACROSS = WIDTH / TILE, DOWN = HEIGHT / TILE };
 
 struct window {
     Display *display;
@@ -27,6 +29,7 @@ struct window {
     XShmSegmentInfo shm;
     XImage *image;
     struct floor_render *render;
+    char *shown;  // what the window has, as in `image`
     bool exposed; // to be painted whether or not there is something new
 };
 
@@ -53,16 +56,46 @@ static bool open_window(struct window *w)
     w->shm.shmaddr = w->image->data = shmat(w->shm.shmid, NULL, 0);
     const bool attached = XShmAttach(w->display, &w->shm) && XSync(w->display, False);
     shmctl(w->shm.shmid, IPC_RMID, NULL);
+    w->shown = calloc(HEIGHT, (size_t)w->image->bytes_per_line);
     XMapWindow(w->display, w->id);
-    return attached;
+    return attached && w->shown;
 }
 
-static bool paint(struct window *w)
+static void put(struct window *w, int x, int y, int width, int height)
 {
+    XShmPutImage(w->display, w->id, w->gc, w->image, x, y, x, y, (unsigned)width, (unsigned)height,
+                 False);
+}
+
+// Brings the tile up to date; false: it was.
+static bool changed(struct window *w, int x, int y)
+{
+    bool differs = false;
+    for (int row = y; row < y + TILE; row++) {
+        const size_t at = (size_t)row * (size_t)w->image->bytes_per_line + (size_t)x * 4;
+        if (memcmp(w->shown + at, w->image->data + at, TILE * 4) != 0) {
+            memcpy(w->shown + at, w->image->data + at, TILE * 4);
+            differs = true;
+        }
+    }
+    return differs;
+}
+
+static bool paint(struct window *w, bool all)
+{
+    bool tile[DOWN][ACROSS];
+    int count = 0;
     if (!floor_render_draw(w->render))
         return false;
     floor_render_bgrx(w->render, w->image->data, w->image->bytes_per_line);
-    XShmPutImage(w->display, w->id, w->gc, w->image, 0, 0, 0, 0, WIDTH, HEIGHT, False);
+    for (int i = 0; i < DOWN * ACROSS; i++)
+        count += tile[i / ACROSS][i % ACROSS] = changed(w, i % ACROSS * TILE, i / ACROSS * TILE);
+    if (all || count > DOWN * ACROSS / 2)
+        put(w, 0, 0, WIDTH, HEIGHT);
+    else
+        for (int i = 0; i < DOWN * ACROSS; i++)
+            if (tile[i / ACROSS][i % ACROSS])
+                put(w, i % ACROSS * TILE, i / ACROSS * TILE, TILE, TILE);
     XSync(w->display, False); // the server has read the segment: it may be drawn over
     return true;
 }
@@ -97,8 +130,9 @@ static int run(struct window *w)
         take_events(w);
         int64_t next;
         if (floor_render_wants(w->render, &next) || w->exposed) {
+            const bool all = w->exposed;
             w->exposed = false;
-            if (!paint(w))
+            if (!paint(w, all))
                 return 1;
             continue;
         }
@@ -137,5 +171,6 @@ int main(int argc, char **argv)
     w.render = floor_render_open(&params);
     const int rc = w.render ? run(&w) : 1;
     floor_render_close(&w.render);
+    free(w.shown);
     return rc;
 }
