@@ -239,17 +239,18 @@ const xpra = {
   },
 };
 
-const PIPELINE = (name) => [
+const pipeline = (name, fps) => [
   ...['-q', 'ximagesrc', `display-name=${name}`, 'show-pointer=false', '!'],
-  ...['video/x-raw,framerate=60/1', '!', 'videoconvert', '!', 'video/x-raw,format=NV12', '!'],
+  ...[`video/x-raw,framerate=${fps}/1`, '!', 'videoconvert', '!', 'video/x-raw,format=NV12', '!'],
   ...['x264enc', 'tune=zerolatency', 'speed-preset=ultrafast', 'bitrate=8000'],
   ...['vbv-buf-capacity=17', 'key-int-max=100000', 'threads=1', '!'],
   ...['video/x-h264,stream-format=byte-stream,alignment=au,profile=main', '!'],
   ...['gdppay', '!', 'fdsink', 'fd=1'],
 ];
 
-const gstreamer = {
-  name: 'GStreamer → WebCodecs',
+/** Captures at a rate of its own; which one serves best depends on the machine. */
+const gstreamer = (fps) => ({
+  name: `GStreamer ${fps} fps → WebCodecs`,
   packages: ['gstreamer1.0-tools', 'gstreamer1.0-plugins-ugly', 'gstreamer1.0-plugins-bad'],
   missing: () => (has('gst-launch-1.0') ? '' : 'GStreamer'),
   versions: () => packageVersions(['gstreamer1.0-tools', 'gstreamer1.0-plugins-ugly']),
@@ -263,7 +264,11 @@ const gstreamer = {
     });
     const pids = [screen.job.pid, jobs[1].pid, hands.pid];
     const page = await servePage((socket) => {
-      const job = start('gst-launch-1.0', PIPELINE(screen.name), {}, ['ignore', 'pipe', 'inherit']);
+      const job = start('gst-launch-1.0', pipeline(screen.name, fps), {}, [
+        'ignore',
+        'pipe',
+        'inherit',
+      ]);
       jobs.push(job);
       pids.push(job.pid);
       readUnits(job.child.stdout, (unit) => socket.send(unit));
@@ -280,7 +285,7 @@ const gstreamer = {
       },
     };
   },
-};
+});
 
 /** GStreamer's data protocol: a header of 62 bytes, its type and the payload's size in it. */
 function readUnits(stream, unit) {
@@ -311,4 +316,4 @@ function packageVersions(packages) {
 
 export const floors = [dom, preEncoded('track'), preEncoded('copy')];
 export const ours = framewire;
-export const rivals = [vnc, gstreamer, xpra];
+export const rivals = [vnc, gstreamer(60), gstreamer(30), xpra];
