@@ -124,6 +124,7 @@ static bool start(struct fw_bench *b, struct fw_bench_load **load)
         fw_bench_complain("out of memory or of threads");
         return false;
     }
+    fw_bench_progress("sessions start");
     const enum fw_err err = fw_bench_load_resize(*load, (unsigned)b->options->sessions, &error);
     if (err == FW_ERR_CLOSED)
         fw_bench_complain("stopped before anything was measured");

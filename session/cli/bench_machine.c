@@ -158,6 +158,32 @@ bool fw_bench_processes_add(const struct fw_remote *remote, const char *session,
     return true;
 }
 
+// The value of a metric without labels. False: it is not there.
+static bool read_metric(const char *text, const char *name, double *value)
+{
+    const size_t length = strlen(name);
+    for (const char *p = text; p; p = strchr(p, '\n')) {
+        p += *p == '\n';
+        if (strncmp(p, name, length) == 0 && p[length] == ' ')
+            return sscanf(p + length, "%lf", value) == 1;
+    }
+    return false;
+}
+
+bool fw_bench_processes_ask(const struct fw_remote *remote, struct fw_bench_processes *p)
+{
+    struct fw_remote_error error;
+    char *text;
+    size_t size;
+    if (fw_remote_text(remote, "/metrics", &text, &size, &error))
+        return false;
+    const bool known = read_metric(text, "framewire_worker_cpu_seconds_total", &p->workers_cpu_s) &&
+                       read_metric(text, "process_cpu_seconds_total", &p->front_cpu_s);
+    free(text);
+    p->front = FW_BENCH_ELSEWHERE;
+    return known;
+}
+
 // ---- over a while
 
 void fw_bench_watchman_begin(struct fw_bench_watchman *w)

@@ -34,9 +34,11 @@ void fw_bench_machine_read(const struct fw_remote *remote, struct fw_bench_machi
 // The processor's name where it is this machine's; "" = unknown.
 void fw_bench_machine_cpu_name(const struct fw_remote *remote, char *out, size_t size);
 
-// The server's process and the workers of some sessions, where they run on this machine.
+enum { FW_BENCH_ELSEWHERE = -1 };
+// The server's process and the workers of some sessions where they run on this machine, of all
+// sessions elsewhere.
 struct fw_bench_processes {
-    pid_t front; // 0 = unknown
+    pid_t front; // 0 = unknown, or FW_BENCH_ELSEWHERE
     double front_cpu_s, workers_cpu_s;
 };
 // Is the server on this machine, as far as its address tells?
@@ -46,6 +48,9 @@ pid_t fw_bench_worker_pid(const struct fw_remote *remote, const char *session, i
 // Adds a session's worker, and the server once. False: it is not one of this machine's.
 bool fw_bench_processes_add(const struct fw_remote *remote, const char *session,
                             struct fw_bench_processes *processes);
+
+// What the server tells of itself (GET /metrics), a second or more old. False: it does not.
+bool fw_bench_processes_ask(const struct fw_remote *remote, struct fw_bench_processes *processes);
 
 // What was seen over a while.
 struct fw_bench_watchman {
