@@ -211,6 +211,7 @@ suite_browser() { run_script browser 600 node tests/browser/run.mjs; }
 suite_bench() {
     run_script bench 1200 node tests/bench/bench.mjs
     run_script bench-start 300 node tests/bench/start.mjs
+    run_script bench-hud 300 node tests/bench/hud.mjs
 }
 suite_photon() { run_script photon 240 node tests/bench/photon/check.mjs; }
 suite_rivals() { run_script rivals 3600 node tests/bench/photon/rivals.mjs; }

@@ -5,7 +5,35 @@ import { chromiumPage } from '../lib/browsers.mjs';
 import { assert, sleep, until } from '../lib/check.mjs';
 import { firstPicture, stats } from '../lib/page.mjs';
 import { Server } from '../lib/server.mjs';
+import { readTraceEvents } from '../lib/trace-events.mjs';
 import { bestOf, contradiction, differences } from '../../tools/proof.mjs';
+
+/** The file for Perfetto against the records: what a person finds there is what was measured. */
+async function checkPerfetto(server, id) {
+  const path = server.url(`/api/v1/sessions/${id}/trace?last=60s`);
+  const text = await (await fetch(`${path}&format=perfetto`)).text();
+  const { frames, stages } = await (await fetch(path)).json(); // newer: has all of the file
+  const { tracks, arrows } = readTraceEvents(text);
+  const names = stages.map((s) => s.name).filter((name) => name !== 'rest');
+  assert.deepEqual([...tracks.keys()].slice(0, names.length), names); // then what is beside them
+  assert.ok(tracks.has('not shown'));
+  const records = new Map(frames.map((f) => [f.frame_id, f]));
+  for (const name of names)
+    for (const { from, to, args } of tracks.get(name)) {
+      const told = records.get(args.frame)?.[`${name}_us`];
+      assert.ok(
+        Math.abs(to - from - told) < 0.01,
+        `${name} of ${args.frame}: ${to - from}, ${told}`,
+      );
+    }
+  assert.ok(tracks.get('encode').length > 30 && tracks.get('present').length > 30);
+  assert.ok(arrows.length >= 5, `${arrows.length} arrows`);
+  for (const { from, to, frame } of arrows) {
+    assert.match(from, /^deliver/);
+    assert.match(to, /^present/);
+    assert.ok(records.get(frame).shows_input, `frame ${frame}`);
+  }
+}
 
 const median = (list) => [...list].sort((a, b) => a - b)[Math.floor(list.length / 2)];
 
@@ -26,6 +54,7 @@ export const timed = {
       const shown = body.frames.filter((f) => f.total_us !== null);
       return shown.filter((f) => f.clock === 'estimate').length > 30 && { ...body, shown };
     });
+    await checkPerfetto(server, created.id);
     const { presented, dropped } = await stats(page);
     const count = (outcome) => json.frames.filter((f) => f.outcome === outcome).length;
     assert.ok(count('presented') <= presented, `${count('presented')}, the page says ${presented}`);
