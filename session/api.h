@@ -13,6 +13,7 @@
 #include "session/models.h"
 #include "session/telemetry.h"
 #include "session/token.h"
+#include "stream/recent.h"
 #include "stream/record.h"
 #include "stream/server.h"
 
@@ -48,6 +49,7 @@ struct fw_session_view {
     time_t created; // wall clock
     struct fw_access *access;
     const struct fw_records *records; // of its frames
+    struct fw_marks *marks;           // of them, for who looks on
 };
 
 // How the node is, for /readyz and /sources.

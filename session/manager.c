@@ -403,7 +403,8 @@ static void view_of(struct session *s, struct fw_session_view *v)
                                    .pid = s->child ? (int)s->child->pid : 0,
                                    .created = s->created,
                                    .access = &s->access,
-                                   .records = fw_channel_records(s->channel) };
+                                   .records = fw_channel_records(s->channel),
+                                   .marks = &s->marks };
 }
 
 static bool api_get(void *user, const char *id, struct fw_session_view *view)

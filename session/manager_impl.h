@@ -88,6 +88,7 @@ struct session {
     bool active;
     char lost_reason[512];    // what ended the last worker
     struct fw_link_blob view; // as the newest worker said last
+    struct fw_marks marks;    // since when figures are told
     struct fw_faults faults;  // under --allow-faults
 };
 

@@ -9,18 +9,23 @@
 
 enum { FRAMES_MAX = 240 };
 
-static void add_bins(struct fw_text *t, const char *name, const struct fw_bins *bins)
+// As many as in base/bins.h: a step of the histogram counts where its upper edge does.
+static void add_bins(struct fw_text *t, const char *name, const struct fw_histogram *h)
 {
+    struct fw_bins bins = { .count = 0 };
+    for (unsigned i = 0; i < FW_HISTOGRAM_POW * FW_HISTOGRAM_SUB; i++)
+        if (h->bucket[i])
+            fw_bins_add(&bins, (int64_t)fw_histogram_edge(i) * FW_NS_PER_US, h->bucket[i]);
     fw_text_json(t, name);
     fw_text_add(t, ":[");
     for (int i = 0; i <= FW_BINS; i++) {
         fw_text_add(t, i ? "," : "");
-        fw_text_u64(t, bins->bin[i]);
+        fw_text_u64(t, bins.bin[i]);
     }
     fw_text_add(t, "]");
 }
 
-static void add_all_bins(struct fw_text *t, const struct fw_recent *recent)
+static void add_all_bins(struct fw_text *t, const struct fw_record_sums *sums)
 {
     fw_text_add(t, ",\"bins\":{\"edges_us\":[");
     for (int i = 0; i < FW_BINS; i++) {
@@ -30,14 +35,14 @@ static void add_all_bins(struct fw_text *t, const struct fw_recent *recent)
     fw_text_add(t, "],\"stages\":{");
     for (int i = 0; i < FW_STAGE_COUNT; i++) {
         fw_text_add(t, i ? "," : "");
-        add_bins(t, fw_stages[i].name, &recent->stage[i]);
+        add_bins(t, fw_stages[i].name, &sums->stage[i]);
     }
     fw_text_add(t, "},");
-    add_bins(t, "total", &recent->total);
+    add_bins(t, "total", &sums->total);
     fw_text_add(t, ",");
-    add_bins(t, "input_to_presented", &recent->input_to_presented);
+    add_bins(t, "input_to_presented", &sums->input_to_presented);
     fw_text_add(t, ",");
-    add_bins(t, "age", &recent->age);
+    add_bins(t, "age", &sums->age);
     fw_text_add(t, "}");
 }
 
@@ -72,15 +77,12 @@ static void add_frame(struct fw_text *t, const struct fw_frame_record *rec, int6
 void fw_export_figures(struct fw_text *t, const struct fw_records *r,
                        const struct fw_export_params *p)
 {
-    struct fw_recent *recent = malloc(sizeof(*recent));
-    if (!recent) {
+    struct fw_record_sums *sums = malloc(sizeof(*sums));
+    if (!sums) {
         t->failed = true;
         return;
     }
-    fw_recent_read(r,
-                   &(struct fw_recent_params){
-                       .now_ns = p->now_ns, .last_ns = p->last_ns, .watched = p->watched },
-                   recent);
+    fw_recent_read(r, p->now_ns - p->last_ns, p->now_ns, p->watched, sums);
     fw_text_add(t, "{\"session\":");
     fw_text_json(t, p->session);
     fw_text_add(t, ",\"last_s\":");
@@ -88,11 +90,11 @@ void fw_export_figures(struct fw_text *t, const struct fw_records *r,
     fw_text_add(t, ",");
     fw_export_stages(t);
     fw_text_add(t, ",");
-    fw_export_sums(t, "recent", &recent->sums);
+    fw_export_sums(t, "recent", sums);
     fw_text_add(t, ",");
     fw_export_sums(t, "since_start", fw_records_sums(r));
-    add_all_bins(t, recent);
-    free(recent);
+    add_all_bins(t, sums);
+    free(sums);
     fw_text_add(t, ",\"columns\":[\"frame_id\",\"ago_ms\",\"outcome\",\"reason\",\"key\",\"bytes\","
                    "\"total_us\"");
     for (int i = 0; i < FW_STAGE_COUNT; i++) {

@@ -338,24 +338,21 @@ void fw_export_stages(struct fw_text *t)
 void fw_export_json(struct fw_text *t, const struct fw_records *r, const struct fw_export_params *p)
 {
     const unsigned first = fw_export_first(r, p);
-    struct fw_recent *recent = malloc(sizeof(*recent));
-    if (!recent) {
+    struct fw_record_sums *sums = malloc(sizeof(*sums));
+    if (!sums) {
         t->failed = true;
         return;
     }
-    fw_recent_read(r,
-                   &(struct fw_recent_params){
-                       .now_ns = p->now_ns, .last_ns = p->last_ns, .watched = p->watched },
-                   recent);
+    fw_recent_read(r, p->now_ns - p->last_ns, p->now_ns, p->watched, sums);
     fw_text_add(t, "{");
     add_about(t, p);
     fw_text_add(t, ",");
     fw_export_stages(t);
     fw_text_add(t, ",");
-    fw_export_sums(t, "summary", &recent->sums);
+    fw_export_sums(t, "summary", sums);
     fw_text_add(t, ",");
     fw_export_sums(t, "since_start", fw_records_sums(r));
-    free(recent);
+    free(sums);
     struct row row = { .text = t, .json = true };
     make_leads(&row);
     fw_text_add(t, ",\"frames\":[");

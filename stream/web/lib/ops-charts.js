@@ -79,7 +79,6 @@ export function machineChart(canvas) {
         },
       },
       plugins: {
-        legend: { display: true, align: 'end', labels: { boxWidth: 10, boxHeight: 10 } },
         tooltip: {
           callbacks: {
             label: (/** @type {any} */ item) =>

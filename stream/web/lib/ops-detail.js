@@ -3,7 +3,7 @@
 
 import { ApiError, getFigures, getTrace } from './api.js';
 import { spreadChart, timelineChart } from './ops-charts.js';
-import { showTiles } from './ops-machine.js';
+import { showLegend, showTiles } from './ops-machine.js';
 import { duration, rate, stateOf, time } from './ops-table.js';
 import { $, make, words } from './page.js';
 import { GROUP_OF, STAGE, STAGES } from './stages.js';
@@ -12,7 +12,7 @@ const FRAMES = 180; // of the newest, in the timeline
 const WAY = STAGES.filter((s) => s.key !== 'uplink' && s.key !== 'hud'); // the browser's own
 const ALL = 'total';
 const TOTAL_COLOR = '#a3abb6';
-const TOPS = [5, 10, 20, 30, 40, 60, 80, 100, 150, 200, 300, 400, 600, 1000, 2000, 5000, 10_000];
+const STEPS = [1, 1.5, 2, 3, 4, 5, 6, 8, 10];
 
 /** @type {Record<string, string>} why frames are not shown, by the server's word */
 const WHY = {
@@ -83,7 +83,8 @@ function told(frame) {
 function topOf(frames) {
   const sums = frames.map((f) => f.ms.reduce((a, b) => a + b, 0)).sort((a, b) => a - b);
   const high = (sums[Math.floor((sums.length - 1) * 0.97)] ?? 0) * 1.2;
-  return TOPS.find((top) => top >= high) ?? high;
+  const ten = 10 ** Math.floor(Math.log10(Math.max(high, 5)));
+  return ten * (STEPS.find((step) => step * ten >= high) ?? 10);
 }
 
 export class Detail {
@@ -99,14 +100,7 @@ export class Detail {
     this.timeline = null;
     /** @type {ReturnType<typeof spreadChart>} */
     this.spread = null;
-    $('legend').append(
-      ...WAY.map(({ label, color, what }) => {
-        const item = make('span', 'legend-item', label);
-        item.title = what;
-        item.style.setProperty('--stage', color);
-        return item;
-      }),
-    );
+    showLegend($('legend'), WAY);
     for (const button of document.querySelectorAll('[data-export]'))
       if (button instanceof HTMLButtonElement)
         button.addEventListener('click', () => void this.export(button));
@@ -197,13 +191,19 @@ export class Detail {
       /** @type {string} */ value,
       /** @type {string} */ note,
     ) => ({ key, label, value, note, share: null });
-    const pair = (/** @type {import('./api.js').Quantiles} */ q) => `P99 ${time(q.p99)} ms`;
+    const pair = (/** @type {import('./api.js').Quantiles} */ q) =>
+      q.p99 === null ? 'none lately' : `P99 ${time(q.p99)} ms`;
     const ms = (/** @type {number | null} */ value) => (value === null ? '–' : `${time(value)} ms`);
     showTiles($('detail-tiles'), [
       tile('age', 'Age of picture', ms(f.ageMs.p50), pair(f.ageMs)),
       tile('input', 'Input to screen', ms(f.inputMs.p50), pair(f.inputMs)),
       tile('frame', 'Frame, all stages', ms(f.frameMs.p50), pair(f.frameMs)),
-      tile('fps', 'Shown', `${Math.round(f.fps)} fps`, `${f.dropped} dropped in ${f.lastS} s`),
+      tile(
+        'fps',
+        'Shown',
+        `${Math.round(f.fps)} fps`,
+        `${f.dropped} dropped in ${Math.round(f.lastS)} s`,
+      ),
       tile('rate', 'Bitrate', rate(f.kbps), s.rttMs ? `round trip ${time(s.rttMs)} ms` : ''),
       tile('viewers', 'Viewers', String(s.viewers ?? 0), `up ${duration(f.uptimeS)}`),
     ]);

@@ -152,6 +152,23 @@ export function showTiles(list, tiles) {
   });
 }
 
+/**
+ * What the colours of a chart mean.
+ * @param {HTMLElement} box
+ * @param {readonly {label: string, color: string, what?: string}[]} entries
+ */
+export function showLegend(box, entries) {
+  if (box.children.length === entries.length) return;
+  box.replaceChildren(
+    ...entries.map(({ label, color, what = '' }) => {
+      const item = make('span', 'legend-item', label);
+      item.title = what;
+      item.style.setProperty('--stage', color);
+      return item;
+    }),
+  );
+}
+
 const COLORS = ['#ffb454', '#4d8dff', '#7bd88f', '#a97bff', '#56c8f0', '#f07cc0'];
 
 export class Machine {
@@ -201,14 +218,13 @@ export class Machine {
       ...before.map(() => ''),
       ...this.history.map((s) => new Date(s.at).toLocaleTimeString()),
     ];
-    this.chart.show(
-      labels,
-      [...newest.lines.keys()].map((label, i) => ({
-        label,
-        color: COLORS[i % COLORS.length],
-        values: [...before, ...this.history.map((s) => s.lines.get(label) ?? null)],
-      })),
-    );
+    const lines = [...newest.lines.keys()].map((label, i) => ({
+      label,
+      color: COLORS[i % COLORS.length],
+      values: [...before, ...this.history.map((s) => s.lines.get(label) ?? null)],
+    }));
+    this.chart.show(labels, lines);
+    showLegend($('machine-legend'), lines);
     const told = [...newest.lines].map(
       ([label, value]) => `${label} ${value === null ? 'unknown' : `${Math.round(value)} %`}`,
     );

@@ -366,6 +366,7 @@ export class Table {
       if (fits) shown++;
     });
     $('session-count').textContent = rows.length ? String(rows.length) : '';
+    $('tools').hidden = rows.length === 0;
     $('table-box').hidden = shown === 0;
     $('no-sessions').hidden = rows.length > 0;
     $('no-match').hidden = rows.length === 0 || shown > 0;

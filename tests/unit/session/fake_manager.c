@@ -23,7 +23,8 @@ static void fake_view(struct fake *f, int i, struct fw_session_view *v)
                                    .pid = 42,
                                    .created = 86400,
                                    .access = &f->session[i].access,
-                                   .records = f->records };
+                                   .records = f->records,
+                                   .marks = &f->marks };
 }
 
 static enum fw_err fake_create(void *user, const struct fw_session_request *r, const char **id)

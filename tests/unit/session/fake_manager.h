@@ -23,6 +23,7 @@ struct fake {
     struct fw_metrics *metrics;       // sums; NULL = /metrics is empty
     const struct fw_metrics_now *now; // … and how things are
     struct fw_records *records;       // of all sessions; NULL = they have none
+    struct fw_marks marks;
 };
 
 extern const struct fw_api_ops fake_ops;

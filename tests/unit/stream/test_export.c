@@ -355,29 +355,53 @@ static void figures_are_sums_bins_and_rows(void **state)
 static void recent_age_is_the_same_as_told_live(void **state)
 {
     (void)state;
-    static struct fw_recent recent;
-    const int64_t end = t0 + 20 * (int64_t)FW_NS_PER_S;
+    static struct fw_record_sums sums;
+    const int64_t second = FW_NS_PER_S, end = t0 + 20 * second;
     fw_records_tick(r, VIEWER, end);
     const struct fw_histogram *live = &fw_records_sums(r)->age;
-    fw_recent_read(r,
-                   &(struct fw_recent_params){
-                       .now_ns = end, .last_ns = 30 * (int64_t)FW_NS_PER_S, .watched = true },
-                   &recent);
+    fw_recent_read(r, end - 30 * second, end, true, &sums);
     assert_true(live->count > 18000); // from the first picture to a second ago
-    assert_int_equal(recent.sums.age.count, live->count);
-    assert_memory_equal(recent.sums.age.bucket, live->bucket, sizeof(live->bucket));
+    assert_int_equal(sums.age.count, live->count);
+    assert_memory_equal(sums.age.bucket, live->bucket, sizeof(live->bucket));
     // A window in which nothing came: what was shown before it is still on the screen.
-    fw_recent_read(
-        r,
-        &(struct fw_recent_params){
-            .now_ns = end, .last_ns = 5 * (int64_t)FW_NS_PER_S, .watched = true, .brief = true },
-        &recent);
-    assert_int_equal(recent.sums.age.count, 4000);
-    assert_int_equal(recent.sums.frames, 0);
-    fw_recent_read(r,
-                   &(struct fw_recent_params){ .now_ns = end, .last_ns = 5 * (int64_t)FW_NS_PER_S },
-                   &recent);
-    assert_int_equal(recent.sums.age.count, 0); // nobody looks
+    fw_recent_read(r, end - 5 * second, end, true, &sums);
+    assert_int_equal(sums.age.count, 4000);
+    assert_int_equal(sums.frames, 0);
+    fw_recent_read(r, end - 5 * second, end, false, &sums);
+    assert_int_equal(sums.age.count, 0); // nobody looks
+}
+
+// What a list tells is of the last seconds, whoever asks how often.
+static void lately_is_what_came_since(void **state)
+{
+    (void)state;
+    static struct fw_marks marks;
+    static struct fw_lately lately;
+    static struct fw_record_sums sums;
+    const int64_t second = FW_NS_PER_S;
+    for (int64_t s = 1; s <= 60; s++) {
+        for (int i = 0; i < 30; i++)
+            fw_histogram_add(&sums.total, s * FW_NS_PER_MS);
+        sums.outcome[FW_OUTCOME_PRESENTED] += 30;
+        sums.outcome[FW_OUTCOME_SKIPPED] += 1;
+        sums.bytes += 1000;
+        if (s < 10)
+            continue; // nobody asks yet
+        fw_lately_read(&marks, &sums, t0 + s * second, s * second, &lately);
+        const double seconds = lately.seconds;
+        // Until two looks are five seconds apart: since the session began.
+        assert_true(s < 15 ? seconds == (double)s : seconds >= 5 && seconds < 10);
+        assert_true(lately.presented == (uint64_t)seconds * 30);
+        assert_true(lately.lost == (uint64_t)seconds && lately.bytes == 1000 * (uint64_t)seconds);
+        assert_int_equal(lately.total.count, lately.presented);
+        assert_true(fw_histogram_quantile(&lately.total, 0) >=
+                    (uint64_t)(s - (int64_t)seconds) * 1000);
+    }
+    // It was let be for a minute: that is told, and the next ones are short again.
+    fw_lately_read(&marks, &sums, t0 + 120 * second, 120 * second, &lately);
+    assert_true(lately.seconds == 60 && lately.presented == 0);
+    fw_lately_read(&marks, &sums, t0 + 125 * second, 125 * second, &lately);
+    assert_true(lately.seconds == 5);
 }
 
 int main(void)
@@ -390,6 +414,7 @@ int main(void)
         EXPORT(nothing_yet_is_a_file_as_well),
         EXPORT(figures_are_sums_bins_and_rows),
         EXPORT(recent_age_is_the_same_as_told_live),
+        EXPORT(lately_is_what_came_since),
     };
     return cmocka_run_group_tests_name("export", tests, NULL, NULL);
 }
