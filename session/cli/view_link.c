@@ -345,12 +345,8 @@ enum fw_err view_link_start(struct view_link **link, const struct view_link_para
     return FW_OK;
 }
 
-bool view_link_stop(struct view_link **link)
+bool view_link_stop(struct view_link *l)
 {
-    struct view_link *l = *link;
-    *link = NULL;
-    if (!l)
-        return true;
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
     until.tv_nsec += STOP_MS * FW_NS_PER_MS;
@@ -363,11 +359,16 @@ bool view_link_stop(struct view_link **link)
     }
     const bool ended = l->ended;
     pthread_mutex_unlock(&l->lock);
-    if (!ended)
-        return false;
-    pthread_join(l->thread, NULL);
-    finish(l);
-    return true;
+    if (ended)
+        pthread_join(l->thread, NULL);
+    return ended;
+}
+
+void view_link_destroy(struct view_link **link)
+{
+    if (*link)
+        finish(*link);
+    *link = NULL;
 }
 
 // ---- for the other threads

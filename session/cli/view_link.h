@@ -41,7 +41,10 @@ struct view_link;
 enum fw_err view_link_start(struct view_link **link, const struct view_link_params *params);
 // Says bye and waits half a second at most. False: its thread is still inside of a connection
 // attempt, and what the link was given must stay until the process ends.
-bool view_link_stop(struct view_link **link);
+// The functions below may be called until it is destroyed.
+bool view_link_stop(struct view_link *link);
+// After view_link_stop() has said true.
+void view_link_destroy(struct view_link **link);
 
 // Thread: any, from here on. None of them waits for the network.
 void view_link_get(struct view_link *link, struct view_link_state *out);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 // The program behind `framewire view`. It is one of its own so that the server and its workers do
 // not load GLFW and libavformat, which takes longer than all the rest of their start.
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>
@@ -10,7 +11,7 @@
 #include "session/cli/view_run.h"
 #include "stream/client/remote.h"
 
-enum { EXIT_USAGE = 2 };
+enum { EXIT_USAGE = 2, LEFT_TRIES = 10, LEFT_MS = 30 };
 
 static int fail(const char *message)
 {
@@ -44,18 +45,25 @@ static enum fw_err find_session(const struct view_options *options, const struct
     return err;
 }
 
-// A session that it made and nobody else watches would only take a seat.
+// A session that it made and nobody else watches would only take a seat. The server may take a
+// moment to see that we have gone.
 static void end_session(const struct fw_remote *remote, const char *id)
 {
     char path[120];
-    json_t *answer = NULL;
+    json_int_t viewers = 1;
     struct fw_remote_error error;
     snprintf(path, sizeof(path), "/sessions/%s", id);
-    if (fw_remote_call(remote, "GET", path, NULL, &answer, &error))
-        return;
-    if (json_integer_value(json_object_get(answer, "viewers")) == 0)
+    for (int i = 0; i < LEFT_TRIES && viewers; i++) {
+        json_t *answer = NULL;
+        if (i)
+            poll(NULL, 0, LEFT_MS);
+        if (fw_remote_call(remote, "GET", path, NULL, &answer, &error))
+            return;
+        viewers = json_integer_value(json_object_get(answer, "viewers"));
+        json_decref(answer);
+    }
+    if (!viewers)
         fw_remote_delete(remote, id, &error);
-    json_decref(answer);
 }
 
 static int run_viewer(const struct view_options *options, struct fw_remote *remote)

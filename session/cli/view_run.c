@@ -201,6 +201,7 @@ void view_run_destroy(struct view_run **run)
         return;
     view_player_destroy(&r->player);
     view_record_stop(&r->record, words, sizeof(words));
+    view_link_destroy(&r->link); // last of the threads' things: they speak through it
     view_present_destroy(&r->present);
     if (r->gpu.instance)
         view_gpu_finish(&r->gpu);
@@ -317,7 +318,8 @@ static int finish(struct view_run *r, enum fw_err err)
     if (err)
         fprintf(stderr, "framewire view: %s\n", r->gpu.why);
     glfwHideWindow(r->window.handle);
-    r->stuck = !view_link_stop(&r->link);
+    if (r->link)
+        r->stuck = !view_link_stop(r->link);
     const bool recording = r->record != NULL;
     if (recording) {
         code |= view_record_stop(&r->record, words, sizeof(words)) != FW_OK;

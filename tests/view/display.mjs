@@ -39,7 +39,9 @@ export class Hand {
     });
     /** @type {((line: string) => void)[]} */
     this.waiting = [];
-    createInterface({ input: this.child.stdout }).on('line', (line) => this.waiting.shift()?.(line));
+    createInterface({ input: this.child.stdout }).on('line', (line) =>
+      this.waiting.shift()?.(line),
+    );
   }
 
   /** @param {string} command @returns {Promise<string>} */
@@ -70,8 +72,9 @@ export class Hand {
       .map((hex) => [0, 2, 4].map((i) => parseInt(hex.slice(i, i + 2), 16)));
   }
 
-  close() {
+  async close() {
     this.child.stdin.end();
+    await until(() => this.child.exitCode !== null, 5000, 10);
   }
 }
 

@@ -6,7 +6,7 @@ import fs from 'node:fs';
 import os from 'node:os';
 import path from 'node:path';
 import process from 'node:process';
-import { Checks, Server, freePort, until } from '../tools/server.mjs';
+import { Checks, Server, freePort, sleep, until } from '../tools/server.mjs';
 import { Hand, View, openDisplay } from './display.mjs';
 import { BLUE, CLICK, COLORS, Card, KEY, METER, ORANGE, near } from './testcard.mjs';
 
@@ -116,7 +116,8 @@ async function testCard() {
     ...['--convert', 'gpu', '--log-level', 'info', '--stats', stats, ...validation],
   ]);
   let window = await theWindow(view);
-  if (!(await expect(window?.width === 640 && window?.height === 360, 'a window', view.words))) return;
+  if (!(await expect(window?.width === 640 && window?.height === 360, 'a window', view.words)))
+    return;
   let card = new Card(hand, window);
   const right = await until(async () => (await card.wrong()) === '', LIMIT);
   if (!(await expect(right, 'the colours are right', await card.wrong()))) return;
@@ -138,29 +139,36 @@ async function testCard() {
   await expect(follows, 'the picture follows an odd size', await card.wrong());
 
   await hand.do('key F2');
-  const figures = () => hand.do(`sum ${window.x + 12} ${window.y + 12} 120 40`);
-  const bare = await figures();
-  await expect(await until(async () => (await figures()) !== bare, LIMIT), 'F2 shows figures');
-  await hand.do('key F2');
-  await hand.do('key F2');
+  const covered = await until(async () => (await card.wrong()) !== '', LIMIT);
+  await expect(covered, 'F2 shows figures over it');
+  for (let i = 0; i < 2; i++) {
+    await sleep(100); // closer together, presses count as one that is held
+    await hand.do('key F2');
+  }
+  const bare = await until(async () => (await card.wrong()) === '', LIMIT);
+  await expect(bare, 'and hides them again', await card.wrong());
 
-  const last = await card.id();
   for (const worker of workers()) process.kill(worker, 'SIGKILL');
+  const told = await until(() => /session is restarting/.test(view.words), LIMIT);
+  await expect(told, 'a killed worker is told', view.words);
+  const last = await card.id();
   const back = await until(async () => {
     const id = await card.id();
     return id > last + 5n && id < last + 100000n && (await card.wrong()) === '';
   }, LIMIT);
-  await expect(back, 'a killed worker: the picture comes back', `${last} ${await card.id()}`);
-  checks.check(/session is restarting/.test(view.words), '… and its loss was told', view.words);
+  await expect(back, 'and the picture comes back', `${last} ${await card.id()}`);
 
   await hand.do(`close ${window.id}`);
   const code = await view.ended(LIMIT);
-  checks.check(code === 0, 'closing the window ends it, without a word of Vulkan’s', view.words);
-  const told = JSON.parse(fs.readFileSync(stats, 'utf8'));
+  const end = `${code}: ${view.words}`;
+  checks.check(code === 0, 'closing the window ends it, without a word of Vulkan’s', end);
+  const sums = JSON.parse(fs.readFileSync(stats, 'utf8'));
   const good =
-    told.presented > 10 && told.presented + told.dropped <= told.received && told.decoder_errors === 0;
-  checks.check(good, 'figures that add up', JSON.stringify(told));
-  checks.check(told.input_to_photon_ms.count >= 5, 'input to photon was measured for inputs');
+    sums.presented > 10 &&
+    sums.presented + sums.dropped <= sums.received &&
+    sums.decoder_errors === 0;
+  checks.check(good, 'figures that add up', JSON.stringify(sums));
+  checks.check(sums.input_to_photon_ms.count >= 5, 'input to photon was measured for inputs');
   const gone = await until(async () => (await sessions()).length === 0, LIMIT);
   checks.check(gone, 'the session it made is gone with it', JSON.stringify(await sessions()));
 }
@@ -173,7 +181,8 @@ const probe = (name) =>
     execFile(
       'ffprobe',
       ['-v', 'error', '-count_frames', '-show_entries', show, '-of', 'json', name],
-      (error, out, err) => resolve({ error: err.trim(), ...(JSON.parse(out || '{}').streams?.[0] ?? {}) }),
+      (error, out, err) =>
+        resolve({ error: err.trim(), ...(JSON.parse(out || '{}').streams?.[0] ?? {}) }),
     );
   });
 
@@ -211,7 +220,11 @@ async function model() {
     JSON.stringify(found),
   );
   const frames = Number(found.nb_read_frames);
-  checks.check(frames > 3 && frames === told.received, 'with every picture that came', `${frames} ${told.received}`);
+  checks.check(
+    frames > 1 && frames === told.received,
+    'with every picture that came',
+    `${frames} ${told.received}`,
+  );
 }
 
 // ---- a session that somebody else made
@@ -227,7 +240,11 @@ async function join() {
   const right = await until(async () => (await card.wrong()) === '', LIMIT);
   await expect(right, 'and shows it', await card.wrong());
   const again = new View(display.name, [server.base + made.page, ...size]);
-  checks.check((await again.ended(LIMIT)) === 1 && /token/.test(again.words), 'only once', again.words);
+  checks.check(
+    (await again.ended(LIMIT)) === 1 && /token/.test(again.words),
+    'only once',
+    again.words,
+  );
   // The test card at rest is blue there until somebody clicks.
   await expect(near(await card.color(CLICK), BLUE), 'it is at rest', `${await card.color(CLICK)}`);
   await server.api('DELETE', `/sessions/${made.id}`, undefined, TOKEN);
@@ -253,7 +270,11 @@ async function serverGone() {
   server.child.kill('SIGKILL');
   const cut = await until(() => /Reconnecting/.test(view.words), LIMIT);
   await expect(cut && view.code === null, 'a lost server: it tries again', view.words);
-  await expect((await card.wrong()) === '', 'and leaves the last picture in view', await card.wrong());
+  await expect(
+    (await card.wrong()) === '',
+    'and leaves the last picture in view',
+    await card.wrong(),
+  );
   await hand.do(`close ${window.id}`);
   checks.check((await view.ended(LIMIT)) === 0, 'and ends when it is closed', view.words);
 }
@@ -269,7 +290,7 @@ try {
 } catch (error) {
   checks.check(false, 'the test itself', error.stack);
 }
-hand.close();
+await hand.close();
 await server.stop();
 await display.close();
 fs.rmSync(folder, { recursive: true, force: true });
