@@ -5,6 +5,18 @@
 
 #include <stdint.h>
 
+#include "base/clock.h"
+
+// False in a build that is to show what the trace costs (meson -Dtrace=false): all that is done for
+// it alone stands behind this, is compiled, and dropped.
+enum { FW_TRACE_ON = FW_TRACE };
+
+// Now, for a stamp that nothing but the trace reads; 0 without it.
+static inline int64_t fw_trace_now_ns(void)
+{
+    return FW_TRACE_ON ? fw_now_ns() : 0;
+}
+
 // All monotonic ns of the server; 0 = not stamped.
 struct fw_frame_times {
     int64_t input_rx_ns;  // the newest input shown: received by the front

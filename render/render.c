@@ -66,7 +66,7 @@ enum fw_err fw_render_create(struct fw_render **out, const struct fw_render_para
         if (!err) {
             err = choose_target(r, params);
         }
-        if (!err) {
+        if (!err && FW_TRACE_ON) {
             fw_gpu_parts_init(r->gpu, params->cache_dir);
             err = r->gpu->lost ? FW_ERR_DEVICE_LOST : FW_OK;
         }

@@ -78,7 +78,7 @@ void fw_render_finish_frames(struct fw_render *r)
 static bool time_next(struct fw_render *r)
 {
     enum { CPU_EVERY = 64 };
-    if (!r->queries) {
+    if (!FW_TRACE_ON || !r->queries) {
         return false;
     }
     const bool timed = r->untimed_left == 0;
@@ -294,19 +294,19 @@ static enum fw_err draw(struct fw_render *r, struct fw_slot *slot, int64_t now_n
     if (err) {
         return err;
     }
-    times->submitted_ns = fw_now_ns();
+    times->submitted_ns = fw_trace_now_ns();
     err = wait(r);
     if (err) {
         return err;
     }
     fw_fault_wait(r->render_delay_ns);
-    times->rendered_ns = fw_now_ns();
+    times->rendered_ns = fw_trace_now_ns();
     read_queries(r, times, &slot->frame.facts.gpu);
     if (r->targets.target.kind != FW_TARGET_COMPUTE) {
         convert_on_cpu(&r->targets.target, &slot->frame);
     }
     fw_fault_wait(r->convert_delay_ns);
-    times->converted_ns = fw_now_ns();
+    times->converted_ns = fw_trace_now_ns();
     return FW_OK;
 }
 
@@ -351,15 +351,15 @@ enum fw_err fw_render_frame(struct fw_render *r, uint64_t frame_id, int64_t now_
         times->submitted_ns = times->begun_ns;
         err = r->impl->fill(r->source, frame, now_ns);
         fw_fault_wait(r->render_delay_ns);
-        times->rendered_ns = fw_now_ns();
+        times->rendered_ns = fw_trace_now_ns();
         fw_fault_wait(r->convert_delay_ns);
-        times->converted_ns = fw_now_ns();
+        times->converted_ns = fw_trace_now_ns();
     }
     if (err) {
         fw_frame_unref(&frame); // what was latched stays pending
         return err;
     }
-    frame->facts.damage_px = damage(r, frame);
+    frame->facts.damage_px = FW_TRACE_ON ? damage(r, frame) : 0;
     r->pending.dirty = false;
     r->pending.change_ns = 0;
     *out = frame;

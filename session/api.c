@@ -317,6 +317,10 @@ static void trace(struct fw_api *api, const struct fw_http_request *req, const s
         answer_no_session(res);
         return;
     }
+    if (!FW_TRACE_ON) {
+        answer_error(res, 501, "no_trace", "this server was built without the trace");
+        return;
+    }
     const enum fw_err err = fw_api_trace(&v, req->query, now_ns, res, message, sizeof(message));
     if (err == FW_ERR_INVALID)
         answer_error(res, 400, "invalid_argument", message);

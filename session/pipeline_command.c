@@ -165,7 +165,7 @@ static void input(struct fw_pipeline *p, const struct fw_link_input *m)
     const struct fw_input_event *newest = &m->events[m->count - 1];
     p->input_id = newest->id;
     p->input_rx_ns = newest->rx_ns;
-    p->delivered_ns = now;
+    p->delivered_ns = FW_TRACE_ON ? now : 0;
     if (p->change_ns == 0) {
         int64_t next;
         bool animating;

@@ -66,7 +66,7 @@ static enum fw_err link_packet(struct fw_transport *transport, struct fw_packet 
     memcpy(head.codec, packet->codec, sizeof(head.codec));
     memcpy(head.skipped, packet->skipped, sizeof(head.skipped));
     head.codec[sizeof(head.codec) - 1] = 0;
-    head.times.ring_ns = fw_now_ns();
+    head.times.ring_ns = fw_trace_now_ns();
     const enum fw_err err =
         fw_ring_write(&t->ring, &head, sizeof(head), packet->data, packet->size);
     if (!err) {

@@ -447,6 +447,8 @@ static void record(struct fw_channel *channel, const struct fw_packet *packet)
 {
     const struct fw_viewer *pacer = channel->pacer;
     struct fw_record_viewer viewer = { 0 };
+    if (!FW_TRACE_ON)
+        return;
     if (pacer)
         viewer = (struct fw_record_viewer){
             .serial = pacer->serial,

@@ -221,12 +221,14 @@ static void acks(struct fw_conn *conn, const uint8_t *data, size_t size, int64_t
     struct fw_viewer *viewer = conn->viewer;
     bool changed = false;
     // The newest time is that of the sending, or close to it.
-    fw_peer_clock_heard(&viewer->clock, acked[count - 1].time_us, now);
+    if (FW_TRACE_ON)
+        fw_peer_clock_heard(&viewer->clock, acked[count - 1].time_us, now);
     // Decoded, presented or dropped were received as well.
     for (unsigned i = 0; i < count; i++) {
         if (acked[i].what < FW_ACK_RECEIVED || acked[i].what > FW_ACK_DECODED)
             continue;
-        record_ack(viewer, &acked[i], now);
+        if (FW_TRACE_ON)
+            record_ack(viewer, &acked[i], now);
         changed |= fw_flow_acked(&viewer->flow, acked[i].frame_id, now);
     }
     if (changed)

@@ -175,14 +175,17 @@ void fw_viewer_tell_stamps(struct fw_viewer *viewer, int64_t now_ns)
 // A message per frame would cost as much as the frame itself: they are told by the handful.
 static void add_stamp(struct fw_viewer *viewer, int64_t accepted_ns)
 {
+    const uint64_t frame_id = viewer->stamp_frame;
+    viewer->stamp_frame = 0;
+    if (!FW_TRACE_ON)
+        return;
     viewer->stamps[viewer->stamp_count++] = (struct fw_wire_stamp){
-        .frame_id = viewer->stamp_frame,
+        .frame_id = frame_id,
         .handed_ns = viewer->stamp_handed_ns,
         .accepted_ns = accepted_ns,
     };
-    fw_records_sent(viewer->channel->records, viewer->serial, viewer->stamp_frame,
-                    FW_POINT_ACCEPTED, accepted_ns);
-    viewer->stamp_frame = 0;
+    fw_records_sent(viewer->channel->records, viewer->serial, frame_id, FW_POINT_ACCEPTED,
+                    accepted_ns);
     if (viewer->stamp_count == FW_WIRE_STAMPS_MAX ||
         accepted_ns - viewer->stamps_sent_ns >= FW_STAMPS_INTERVAL_MS * (int64_t)FW_NS_PER_MS)
         fw_viewer_tell_stamps(viewer, accepted_ns);
@@ -212,7 +215,7 @@ static void send_packet(struct fw_viewer *viewer, struct fw_packet *packet)
     viewer->channel->server->totals.media_messages++;
     viewer->channel->server->totals.media_bytes += size;
     if (!lws_partial_buffered(wsi))
-        add_stamp(viewer, fw_now_ns());
+        add_stamp(viewer, fw_trace_now_ns());
 }
 
 void fw_viewer_want_key(struct fw_viewer *viewer)
@@ -286,7 +289,7 @@ void fw_viewer_media_writable(struct fw_viewer *viewer)
     if (lws_partial_buffered(wsi))
         return; // lws calls again
     if (viewer->stamp_frame)
-        add_stamp(viewer, fw_now_ns());
+        add_stamp(viewer, fw_trace_now_ns());
     while (viewer->pending_count && fw_viewer_watches(viewer) && can_write(viewer)) {
         struct fw_packet *packet = viewer->pending[0];
         viewer->pending_count--;
