@@ -71,24 +71,29 @@ const char *fw_label(struct fw_labels *l, const char *name, const char *value)
 
 // ---- lines
 
+// Room for one more line. False: it has failed.
+static bool reserve(struct fw_exposition *e)
+{
+    enum { LINE_MAX_BYTES = 2048, FIRST = 64 << 10 };
+    if (e->failed || e->room - e->size >= LINE_MAX_BYTES)
+        return !e->failed;
+    const size_t room = e->room ? 2 * e->room : FIRST;
+    char *grown = realloc(e->text, room);
+    e->failed = !grown;
+    if (grown) {
+        e->text = grown;
+        e->room = room;
+    }
+    return !e->failed;
+}
+
 static void append(struct fw_exposition *e, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
 static void append(struct fw_exposition *e, const char *format, ...)
 {
-    enum { LINE_MAX_BYTES = 1024, FIRST = 64 << 10 };
-    if (e->failed)
+    if (!reserve(e))
         return;
-    if (e->room - e->size < LINE_MAX_BYTES) {
-        const size_t room = e->room ? 2 * e->room : FIRST;
-        char *grown = realloc(e->text, room);
-        if (!grown) {
-            e->failed = true;
-            return;
-        }
-        e->text = grown;
-        e->room = room;
-    }
     va_list args;
     va_start(args, format);
     const int n = vsnprintf(e->text + e->size, e->room - e->size, format, args);
@@ -134,16 +139,50 @@ void fw_expo_count(struct fw_exposition *e, const char *labels, uint64_t value)
     append(e, "%" PRIu64 "\n", value);
 }
 
+// Most of the text are these lines: they are put together by hand, which is four times as fast as
+// printf, and the loop waits for it.
+static char *add_bucket(char *at, const char *head, size_t head_size, const char *le,
+                        uint64_t value)
+{
+    char digits[24], *d = digits + sizeof(digits);
+    memcpy(at, head, head_size);
+    at = stpcpy(at + head_size, le);
+    at = stpcpy(at, "\"} ");
+    do {
+        *--d = (char)('0' + value % 10);
+        value /= 10;
+    } while (value);
+    at = mempcpy(at, d, (size_t)(digits + sizeof(digits) - d));
+    *at++ = '\n';
+    *at = '\0';
+    return at;
+}
+
+// Edges in seconds, as text.
+static const char *edge_text(int bin)
+{
+    static char text[FW_BINS][16]; // Thread: made on the loop thread, for good
+    if (!text[bin][0])
+        snprintf(text[bin], sizeof(text[bin]), "%g", fw_bin_edges_us[bin] / 1e6);
+    return text[bin];
+}
+
 void fw_expo_bins(struct fw_exposition *e, const char *labels, const struct fw_bins *b)
 {
-    const char *comma = *labels ? "," : "";
+    char head[2 * FW_LABELS_SIZE];
+    const int size =
+        snprintf(head, sizeof(head), "%s_bucket{%s%sle=\"", e->name, labels, *labels ? "," : "");
     uint64_t sum = 0;
-    for (int i = 0; i < FW_BINS; i++) {
-        sum += b->bin[i];
-        append(e, "%s_bucket{%s%sle=\"%g\"} %" PRIu64 "\n", e->name, labels, comma,
-               fw_bin_edges_us[i] / 1e6, sum);
+    if (size < 0 || (size_t)size >= sizeof(head)) {
+        e->failed = true;
+        return;
     }
-    append(e, "%s_bucket{%s%sle=\"+Inf\"} %" PRIu64 "\n", e->name, labels, comma, b->count);
+    for (int i = 0; i <= FW_BINS && reserve(e); i++) {
+        sum += b->bin[i];
+        const char *le = i < FW_BINS ? edge_text(i) : "+Inf";
+        const char *end = add_bucket(e->text + e->size, head, (size_t)size, le, sum);
+        e->size = (size_t)(end - e->text);
+    }
     begin(e, "_sum", labels);
     append(e, "%.12g\n", (double)b->sum_us / 1e6);
     begin(e, "_count", labels);
