@@ -51,16 +51,12 @@ void fw_manager_machine(void *manager, int64_t now_ns, struct fw_machine *machin
 {
     const struct fw_manager *m = manager;
     fw_telemetry_get(m->p.telemetry, now_ns, machine);
-    if (!m->gpu_known)
-        return;
-    if (!m->gpu_is_cpu) {
-        add_budget(m, machine);
-        return;
-    }
     // One that is made of the processor's time has no driver to ask.
-    struct fw_machine_gpu *gpu = fw_machine_add_gpu(machine, "software");
+    struct fw_machine_gpu *gpu =
+        m->gpu_known && m->gpu_is_cpu ? fw_machine_add_gpu(machine, "software") : NULL;
     if (gpu)
         snprintf(gpu->name, sizeof(gpu->name), "%.127s", m->gpu);
+    add_budget(m, machine);
 }
 
 // ---- now

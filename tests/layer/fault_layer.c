@@ -6,6 +6,8 @@
 //                            made by it, tells the others); "always" = every device of every
 //                            process
 //   FW_FAULT_STATE=FILE      needed for "once"
+//   FW_FAULT_BUDGET=B,U      the device has VK_EXT_memory_budget, with a budget of B bytes in its
+//                            first heap, of which U are used
 // Dispatch tables are kept per instance and per device; nothing is looked up after creation.
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,7 +23,7 @@
 #define LAYER_NAME "VK_LAYER_framewire_fault"
 #define EXPORT     __attribute__((visibility("default")))
 
-enum { MAX_INSTANCES = 64, MAX_DEVICES = 64 };
+enum { MAX_INSTANCES = 64, MAX_DEVICES = 64, MAX_EXTENSIONS = 64 };
 
 // The first word of every dispatchable handle is the loader's table: queues and command buffers
 // share their device's, physical devices their instance's.
@@ -32,6 +34,8 @@ struct instance_table {
     VkInstance instance;
     PFN_vkGetInstanceProcAddr get_proc;
     PFN_vkDestroyInstance destroy;
+    PFN_vkEnumerateDeviceExtensionProperties extensions;
+    PFN_vkGetPhysicalDeviceMemoryProperties2 memory2;
 };
 
 struct device_table {
@@ -214,6 +218,10 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_instance(const VkInstanceCreateInfo
         .instance = *out,
         .get_proc = next,
         .destroy = (PFN_vkDestroyInstance)next(*out, "vkDestroyInstance"),
+        .extensions = (PFN_vkEnumerateDeviceExtensionProperties)next(
+            *out, "vkEnumerateDeviceExtensionProperties"),
+        .memory2 = (PFN_vkGetPhysicalDeviceMemoryProperties2)next(
+            *out, "vkGetPhysicalDeviceMemoryProperties2"),
     };
     pthread_mutex_lock(&lock);
     struct instance_table *slot = find_instance(NULL);
@@ -241,6 +249,89 @@ static VKAPI_ATTR void VKAPI_CALL destroy_instance(VkInstance instance,
         destroy(instance, allocator);
 }
 
+// ---- a memory budget that is made up
+
+static bool made_up_budget(unsigned long long *budget, unsigned long long *used)
+{
+    const char *text = getenv("FW_FAULT_BUDGET");
+    return text && sscanf(text, "%llu,%llu", budget, used) == 2;
+}
+
+static bool instance_of(const void *handle, struct instance_table *out)
+{
+    pthread_mutex_lock(&lock);
+    const struct instance_table *found = find_instance(key_of(handle));
+    if (found)
+        *out = *found;
+    pthread_mutex_unlock(&lock);
+    return found != NULL;
+}
+
+// What is below does not know the extension.
+static VkDeviceCreateInfo without_budget(const VkDeviceCreateInfo *info,
+                                         const char *extensions[MAX_EXTENSIONS])
+{
+    unsigned long long budget, used;
+    VkDeviceCreateInfo plain = *info;
+    if (!made_up_budget(&budget, &used) || info->enabledExtensionCount > MAX_EXTENSIONS)
+        return plain;
+    plain.enabledExtensionCount = 0;
+    plain.ppEnabledExtensionNames = extensions;
+    for (uint32_t i = 0; i < info->enabledExtensionCount; i++) {
+        const char *name = info->ppEnabledExtensionNames[i];
+        if (strcmp(name, VK_EXT_MEMORY_BUDGET_EXTENSION_NAME) != 0)
+            extensions[plain.enabledExtensionCount++] = name;
+    }
+    return plain;
+}
+
+static VKAPI_ATTR VkResult VKAPI_CALL device_extensions(VkPhysicalDevice physical,
+                                                        const char *layer, uint32_t *count,
+                                                        VkExtensionProperties *properties)
+{
+    unsigned long long budget, used;
+    struct instance_table table;
+    const uint32_t room = *count;
+    if (layer && strcmp(layer, LAYER_NAME) == 0) {
+        *count = 0;
+        return VK_SUCCESS;
+    }
+    if (!instance_of(physical, &table))
+        return VK_ERROR_INITIALIZATION_FAILED;
+    const VkResult result = table.extensions(physical, layer, count, properties);
+    if (result != VK_SUCCESS || layer || !made_up_budget(&budget, &used))
+        return result;
+    if (properties && *count == room)
+        return VK_INCOMPLETE;
+    if (properties)
+        properties[*count] =
+            (VkExtensionProperties){ .extensionName = VK_EXT_MEMORY_BUDGET_EXTENSION_NAME,
+                                     .specVersion = 1 };
+    ++*count;
+    return VK_SUCCESS;
+}
+
+static VKAPI_ATTR void VKAPI_CALL memory_properties2(VkPhysicalDevice physical,
+                                                     VkPhysicalDeviceMemoryProperties2 *properties)
+{
+    unsigned long long budget, used;
+    struct instance_table table;
+    if (!instance_of(physical, &table))
+        return;
+    table.memory2(physical, properties);
+    if (!made_up_budget(&budget, &used))
+        return;
+    for (VkBaseOutStructure *s = properties->pNext; s; s = s->pNext) {
+        if (s->sType != VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_BUDGET_PROPERTIES_EXT)
+            continue;
+        VkPhysicalDeviceMemoryBudgetPropertiesEXT *b = (void *)s;
+        memset(b->heapBudget, 0, sizeof(b->heapBudget));
+        memset(b->heapUsage, 0, sizeof(b->heapUsage));
+        b->heapBudget[0] = budget;
+        b->heapUsage[0] = used;
+    }
+}
+
 static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
                                                     const VkDeviceCreateInfo *info,
                                                     const VkAllocationCallbacks *allocator,
@@ -263,7 +354,9 @@ static VKAPI_ATTR VkResult VKAPI_CALL create_device(VkPhysicalDevice physical,
     if (!instance || !create)
         return VK_ERROR_INITIALIZATION_FAILED;
     link->u.pLayerInfo = link->u.pLayerInfo->pNext;
-    VkResult result = create(physical, info, allocator, out);
+    const char *extensions[MAX_EXTENSIONS];
+    const VkDeviceCreateInfo plain = without_budget(info, extensions);
+    VkResult result = create(physical, &plain, allocator, out);
     if (result != VK_SUCCESS)
         return result;
 
@@ -318,6 +411,8 @@ static const struct hook instance_hooks[] = {
     { "vkCreateInstance", (PFN_vkVoidFunction)create_instance },
     { "vkDestroyInstance", (PFN_vkVoidFunction)destroy_instance },
     { "vkCreateDevice", (PFN_vkVoidFunction)create_device },
+    { "vkEnumerateDeviceExtensionProperties", (PFN_vkVoidFunction)device_extensions },
+    { "vkGetPhysicalDeviceMemoryProperties2", (PFN_vkVoidFunction)memory_properties2 },
 };
 
 static const struct hook device_hooks[] = {

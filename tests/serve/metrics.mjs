@@ -11,6 +11,7 @@ import { counters, parse, value } from '../tools/exposition.mjs';
 import { Checks, Server, Viewer, freePort, sleep, until } from '../tools/server.mjs';
 
 const TOKEN = 'prometheus-0123456789';
+const BUDGET = 1 << 30;
 const FOLDER = 'deploy/prometheus';
 const checks = new Checks('metrics');
 const slow = Number(process.env.FW_SLOW ?? 1);
@@ -26,7 +27,13 @@ function startServer() {
   return new Server({
     port,
     args: ['--static', 'stream/web', '--token-file', tokens, '--max-sessions', '1'],
-    env: { LD_LIBRARY_PATH: tmp },
+    env: {
+      LD_LIBRARY_PATH: tmp,
+      VK_LAYER_PATH: path.join(build, 'tests/layer'), // gives the device a memory budget
+      VK_INSTANCE_LAYERS: 'VK_LAYER_framewire_fault',
+      FW_FAULT_BUDGET: `${BUDGET},${BUDGET * 0.75}`,
+      FW_VALIDATION: '0',
+    },
   });
 }
 const server = startServer();
@@ -121,6 +128,8 @@ function checkRunning(families) {
   has('framewire_egress_bytes_total', { connection: 'media' }, 1000, 'bytes to viewers are');
   has('framewire_viewer_rtt_seconds_count', {}, 1, 'the way to viewers is');
   has('framewire_video_memory_bytes', { use: 'target' }, 320 * 180 * 4, 'video memory is');
+  has('framewire_video_memory_budget_bytes', {}, BUDGET, "so is the driver's budget");
+  has('framewire_video_memory_budget_used_bytes', {}, BUDGET * 0.75, 'and what is used of it');
   has('framewire_worker_cpu_seconds_total', {}, 0.01, "workers' time is");
   has('framewire_worker_resident_bytes', {}, 1 << 20, "workers' memory is");
   has('framewire_refusals_total', { reason: 'max_sessions' }, 1, 'a refused session is');
@@ -318,7 +327,7 @@ async function query(prometheus, expr) {
 }
 
 /** What may well be empty here: nothing has gone wrong, no driver tells it, or it takes longer. */
-const MAY_BE_EMPTY = /failed_total|decoder_use|budget|> 0$|restarts_total\{/;
+const MAY_BE_EMPTY = /failed_total|decoder_use|> 0$|restarts_total\{/;
 
 async function checkDashboard(prometheus, dashboard) {
   const scraped = await until(
