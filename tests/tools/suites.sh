@@ -33,7 +33,7 @@ prepare() {
     unset VK_INSTANCE_LAYERS VK_LAYER_PATH VK_ICD_FILENAMES VK_DRIVER_FILES
     say "models from $FW_MODELS"
     local suite # those with a part in node
-    for suite in lint asan layer net view browser photon bench load soak rivals; do
+    for suite in lint asan layer net serve view browser photon bench load many soak rivals; do
         wants "$suite" && install_npm && break
     done
     exec 9>build/.lock
@@ -215,6 +215,7 @@ suite_bench() {
 }
 suite_photon() { run_script photon 240 node tests/bench/photon/check.mjs; }
 suite_rivals() { run_script rivals 3600 node tests/bench/photon/rivals.mjs; }
+suite_many() { run_script many 7200 node tests/bench/many.mjs; }
 suite_soak() { run_script soak 7200 node tests/bench/soak.mjs; }
 # In each run the same with fewer pictures, as a part of serve.
 suite_load() { FW_LOAD_FRAMES=10000 run_script load 900 bash tests/serve/load_test.sh; }
