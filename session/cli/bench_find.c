@@ -43,7 +43,10 @@ static bool judge(const struct fw_slo *slo, const struct fw_bench_result *r, jso
         kept &= held;
         json_array_append_new(terms, json_pack("{s:s, s:f, s:b}", "promise", term->text,
                                                "worst_session", worst, "kept", (int)held));
-        if (used < size)
+        if (used < size && worst < 0)
+            used += (size_t)snprintf(words + used, size - used, "%s%s: nothing was measured",
+                                     t ? ", " : "", term->text);
+        else if (used < size)
             used += (size_t)snprintf(words + used, size - used, "%s%s: %.2f%s", t ? ", " : "",
                                      term->text, worst, held ? "" : " (broken)");
     }

@@ -90,7 +90,7 @@ static int64_t serve(struct fw_bench_load *l, const struct pollfd *p, unsigned p
 static void *run(void *user)
 {
     struct fw_bench_load *l = user;
-    static struct pollfd p[1 + 2 * FW_BENCH_SESSIONS_MAX];
+    struct pollfd p[1 + 2 * FW_BENCH_SESSIONS_MAX];
     int64_t next = 0, all = 0;
     for (;;) {
         pthread_mutex_lock(&l->lock);

@@ -211,9 +211,13 @@ static enum fw_err check(struct fw_bench_options *o, char *message, size_t size)
         snprintf(message, size, "%s", wrong);
         return FW_ERR_INVALID;
     }
-    if (!fw_slo_parse(&o->slo, o->slo_text ? o->slo_text : "aoi_p99<=50ms", why, sizeof(why)))
+    if (fw_slo_parse(&o->slo, o->slo_text ? o->slo_text : "aoi_p99<=50ms", why, sizeof(why))) {
+        snprintf(message, size, "--slo: %s", why);
+        return FW_ERR_INVALID;
+    }
+    if (o->load.input != FW_BENCH_NONE || !fw_slo_needs_input(&o->slo))
         return FW_OK;
-    snprintf(message, size, "--slo: %s", why);
+    snprintf(message, size, "--slo promises i2p, and --input none sends nothing: drop one");
     return FW_ERR_INVALID;
 }
 

@@ -298,6 +298,8 @@ static enum fw_err check(struct reader *r)
                      p->performance.capacity_min, p->performance.capacity_max);
     if (fw_slo_parse(&p->performance.promise, p->performance.promise_text, why, sizeof(why)))
         return wrong(r, 0, "performance.promise: %s", why);
+    if (p->load.input == FW_BENCH_NONE && fw_slo_needs_input(&p->performance.promise))
+        return wrong(r, 0, "performance.promise has i2p, and load.input none sends nothing");
     return FW_OK;
 }
 

@@ -200,6 +200,14 @@ bool fw_slo_kept(const struct fw_slo_term *t, const struct fw_bench_figures *f)
     return value >= 0 && (t->at_least ? value >= t->limit : value <= t->limit);
 }
 
+bool fw_slo_needs_input(const struct fw_slo *slo)
+{
+    for (unsigned i = 0; i < slo->count; i++)
+        if (slo->term[i].metric == FW_SLO_INPUT)
+            return true;
+    return false;
+}
+
 void fw_slo_words(const struct fw_slo *slo, char *out, size_t size)
 {
     size_t used = 0;

@@ -41,5 +41,7 @@ enum fw_err fw_slo_parse(struct fw_slo *slo, const char *text, char *message, si
 double fw_slo_value(const struct fw_slo_term *term, const struct fw_bench_figures *figures);
 // A term for which nothing was measured is not kept.
 bool fw_slo_kept(const struct fw_slo_term *term, const struct fw_bench_figures *figures);
+// Does any term need input to be sent?
+bool fw_slo_needs_input(const struct fw_slo *slo);
 // All terms, "AoI P99 ≤ 50 ms and 55 fps or more".
 void fw_slo_words(const struct fw_slo *slo, char *out, size_t size);

@@ -340,6 +340,7 @@ static void test_options(void **state)
         { "h --decode=1", "just --decode" },
         { "h --find-capacity --slo aoi<5", "_p99" },
         { "h --slo fps>=3", "--find-capacity" },
+        { "h --find-capacity --slo i2p_p99<=9ms --input none", "drop one" },
         { "h --drill", "--verify" },
         { "h --find-capacity --verify p", "exclude" },
         { "h second", "unknown argument" },
