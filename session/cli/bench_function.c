@@ -73,7 +73,7 @@ static void check_ids(struct fw_verify *v, unsigned looked, unsigned wrong,
         fw_check_note(c,
                       "for example header %llu, painted %llu: pictures and their headers are "
                       "mixed up, and no latency can be trusted",
-                      (unsigned long long)last_wrong->head.frame_id, (unsigned long long)painted);
+                      (unsigned long long)last_wrong->drawn_id, (unsigned long long)painted);
 }
 
 static void check_colours(struct fw_verify *v, double error)
@@ -100,12 +100,10 @@ static bool look_at_card(struct fw_verify *v, struct fw_bench_probe *probe)
         err = fw_bench_probe_next(probe, PICTURE_MS, &p);
         if (err)
             break;
-        const uint64_t before = painted;
         painted = fw_testcard_read_id(p.frame->plane[0].data, (int)p.frame->plane[0].stride,
                                       p.head.width, p.head.height);
-        const uint64_t wanted = p.head.render_us ? p.head.frame_id : before;
         looked++;
-        if (painted != wanted && wanted) {
+        if (p.drawn_id && painted != p.drawn_id) {
             wrong++;
             bad = p;
             bad_painted = painted;

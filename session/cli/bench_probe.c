@@ -45,7 +45,13 @@ static void on_video(void *user, const struct fw_wire_video *video, size_t bytes
     fw_watch_ack(p->watch, video->frame_id, FW_ACK_DECODED, done);
     fw_watch_ack(p->watch, video->frame_id, FW_ACK_PRESENTED, done);
     fw_frame_unref(&p->picture.frame);
-    p->picture = (struct fw_bench_picture){ .head = *video, .frame = frame, .shown_ns = done };
+    p->picture.head = *video;
+    p->picture.frame = frame;
+    p->picture.shown_ns = done;
+    if (video->render_us)
+        p->picture.drawn_id = video->frame_id;
+    if (video->key)
+        p->picture.key_ns = video->begun_ns;
     p->picture.head.payload = NULL;
     p->fresh = true;
 }

@@ -259,7 +259,7 @@ static void drill(struct fw_verify *v)
     do {
         const int64_t left = RECOVERY_MS - (fw_now_ns() - begin) / FW_NS_PER_MS;
         err = fw_bench_probe_next(probe, left > 0 ? (int)left : 0, &p);
-    } while (!err && !(p.head.key && fw_client_clock_local(clock, p.head.begun_ns) > begin));
+    } while (!err && fw_client_clock_local(clock, p.key_ns) <= begin);
     const double took = (double)(fw_now_ns() - begin) / FW_NS_PER_S;
     if (err) {
         fw_check_found(c, "no picture within %.0f s", took);
