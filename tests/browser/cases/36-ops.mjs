@@ -32,7 +32,12 @@ const click = (page, selector) =>
 const coloured = (page, id) =>
   page.evaluate((canvasId) => {
     const canvas = /** @type {HTMLCanvasElement} */ (document.getElementById(canvasId));
-    const { data } = canvas.getContext('2d').getImageData(0, 0, canvas.width, canvas.height);
+    const copy = document.createElement('canvas');
+    copy.width = canvas.width || 1; // not laid out yet
+    copy.height = canvas.height || 1;
+    const context = copy.getContext('2d', { willReadFrequently: true });
+    if (canvas.width) context.drawImage(canvas, 0, 0);
+    const { data } = context.getImageData(0, 0, copy.width, copy.height);
     let seen = 0;
     for (let i = 0; i < data.length; i += 4) {
       const spread =
