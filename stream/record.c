@@ -342,6 +342,10 @@ void fw_records_ack(struct fw_records *r, uint32_t viewer, const struct fw_recor
     }
     if (ack->point < FW_POINT_RECEIVED || ack->point > FW_POINT_PRESENTED)
         return;
+    // That the kernel has taken all is noticed when the loop turns, on a busy machine long after.
+    // Where the client had it by then the kernel had taken it long before.
+    if (ack->ns >= rec->at[FW_POINT_HANDED] && ack->ns < rec->at[FW_POINT_ACCEPTED])
+        rec->at[FW_POINT_ACCEPTED] = rec->at[FW_POINT_HANDED];
     const int64_t slack = ack->error_us * (int64_t)FW_NS_PER_US + grain_ns;
     const bool possible = ack->ns >= rec->at[FW_POINT_HANDED] - slack && ack->ns <= now_ns + slack;
     if (possible && place(rec, ack->point, ack->ns < now_ns ? ack->ns : now_ns)) {

@@ -193,17 +193,18 @@ export class FrameTrace {
     out[STAGE.wait] += encBegin - converted;
     out[STAGE.encode] = encoded - encBegin;
     if (handedNs) {
-      // That the kernel had taken it may have been noticed later than it arrived here.
-      const gone = Math.max(encoded, local(acceptedNs || handedNs));
+      // That the kernel has taken it may be noticed later than it arrived here: then it took it at once.
+      const late = this.clock.toLocalMs(acceptedNs) > receivedMs;
+      const gone = Math.max(encoded, local(acceptedNs && !late ? acceptedNs : handedNs));
       out[STAGE.send] = gone - encoded;
       out[STAGE.network] = receivedMs - gone;
     }
     if (decodedMs) {
       const busy = overlap(receivedMs, decodedMs, this.drawn);
-      const late = overlap(decodedMs, presentedMs, this.drawn);
+      const busier = overlap(decodedMs, presentedMs, this.drawn);
       out[STAGE.decode] = decodedMs - receivedMs - busy;
-      out[STAGE.present] = presentedMs - decodedMs - late;
-      out[STAGE.hud] = busy + late;
+      out[STAGE.present] = presentedMs - decodedMs - busier;
+      out[STAGE.hud] = busy + busier;
     }
     const total = presentedMs - start;
     let known = 0;

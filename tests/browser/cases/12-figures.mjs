@@ -155,6 +155,16 @@ export default {
     near(stagesOf(trace).network, 0);
   },
 
+  'stages: a kernel that was looked at late is no reason to have no network': async () => {
+    const trace = new FrameTrace(clock);
+    trace.onReceived(head(1, 100), 120);
+    trace.onDecoded(1, 121);
+    trace.onStamps([{ frameId: 1, handedNs: at(112), acceptedNs: at(150) }]);
+    trace.onPresented(1, 124);
+    near(stagesOf(trace).send, 1);
+    near(stagesOf(trace).network, 8);
+  },
+
   'drops: counted by reason, and what the server left out by the gap': async () => {
     const trace = new FrameTrace(clock);
     trace.onReceived(head(5, 100), 120); // the first: nothing is known of those before
