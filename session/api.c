@@ -8,8 +8,8 @@
 #include <strings.h>
 
 #include "session/api_fault.h"
-#include "session/api_figures.h"
 #include "session/api_machine.h"
+#include "session/api_session.h"
 #include "session/api_sources.h"
 #include "session/api_trace.h"
 
@@ -58,37 +58,6 @@ static void answer_no_session(struct fw_http_response *res)
     answer_error(res, 404, "no_such_session", "there is no such session");
 }
 
-static json_t *text_or_empty(const char *s)
-{
-    json_t *json = json_string(s ? s : ""); // NULL when a worker sent something that is not UTF-8
-    return json ? json : json_string("?");
-}
-
-static json_t *session_json(const struct fw_session_view *v)
-{
-    char created[32];
-    struct tm tm;
-    gmtime_r(&v->created, &tm);
-    strftime(created, sizeof(created), "%Y-%m-%dT%H:%M:%SZ", &tm);
-    json_t *args = json_object();
-    for (unsigned i = 0; i < v->arg_count; i++)
-        json_object_set_new(args, v->args[i].key, text_or_empty(v->args[i].value));
-    json_t *j = json_pack(
-        "{s:s, s:s, s:o, s:s, s:o, s:i, s:i, s:i, s:i, s:I, s:I, s:i, s:s, s:o, s:o}", "id", v->id,
-        "source", v->source, "title", text_or_empty(v->title), "state", v->state, "args", args,
-        "width", v->width, "height", v->height, "fps", v->fps, "viewers", (int)v->viewers, "frames",
-        (json_int_t)v->frames, "bytes", (json_int_t)v->bytes, "restarts", (int)v->restarts,
-        "created", created, "gpu", text_or_empty(v->gpu), "encoder", text_or_empty(v->encoder));
-    json_object_set_new(j, "rttMs",
-                        v->rtt_ns > 0 ? json_real((double)v->rtt_ns / 1e6) : json_null());
-    json_object_set_new(j, "workerPid", v->pid > 0 ? json_integer(v->pid) : json_null());
-    if (v->code && *v->code)
-        json_object_set_new(j, "error",
-                            json_pack("{s:o, s:o}", "code", text_or_empty(v->code), "message",
-                                      text_or_empty(v->message)));
-    return j;
-}
-
 // ---- who asks
 
 static void who(const struct fw_api *api, const struct fw_http_request *req, struct caller *caller)
@@ -129,8 +98,8 @@ static void get_sources(struct fw_api *api, int64_t now_ns, struct fw_http_respo
     answer_json(res, 200,
                 json_pack("{s:o, s:s, s:o, s:b, s:o, s:{s:i, s:i, s:i, s:i, s:i, s:i, s:i}}",
                           "sources", fw_sources_json(api->p.models, now_ns), "version", FW_VERSION,
-                          "gpu", text_or_empty(node.gpu), "gpuIsCpu", (int)node.gpu_is_cpu,
-                          "encoder", text_or_empty(node.encoder), "limits", "maxSessions",
+                          "gpu", fw_json_text(node.gpu), "gpuIsCpu", (int)node.gpu_is_cpu,
+                          "encoder", fw_json_text(node.encoder), "limits", "maxSessions",
                           (int)node.max_sessions, "sessions", (int)node.sessions, "minSize", 16,
                           "maxWidth", 3840, "maxHeight", 2160, "minFps", 1, "maxFps", 240));
 }
@@ -148,7 +117,7 @@ static void list_sessions(struct fw_api *api, const struct fw_http_request *req,
     for (unsigned i = 0; api->p.ops->at(api->p.user, i, &v); i++) {
         if (!may_see(c, &v))
             continue;
-        json_t *session = session_json(&v);
+        json_t *session = fw_session_json(&v);
         if (figures)
             json_object_set_new(session, "figures", fw_figures_json(&v, now_ns));
         json_array_append_new(list, session);
@@ -304,7 +273,7 @@ static void one_session(struct fw_api *api, const struct fw_http_request *req,
         api->p.ops->end(api->p.user, id);
         res->status = 204;
     } else {
-        answer_json(res, 200, session_json(&v));
+        answer_json(res, 200, fw_session_json(&v));
     }
 }
 
