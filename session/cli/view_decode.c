@@ -9,6 +9,7 @@
 #include <strings.h>
 
 #include "encode/avlog.h"
+#include "session/cli/view_present.h"
 
 struct view_decoder {
     AVCodecContext *ctx;
@@ -137,6 +138,11 @@ static enum fw_err hand_over(struct view_decoder *d, AVFrame *picture)
     } else {
         av_frame_move_ref(picture, d->raw);
         snprintf(d->name, sizeof(d->name), "CPU");
+    }
+    if (picture->width > VIEW_PICTURE_MAX || picture->height > VIEW_PICTURE_MAX) {
+        snprintf(d->why, sizeof(d->why), "a picture of %d x %d is too large", picture->width,
+                 picture->height);
+        return FW_ERR_TOO_LARGE;
     }
     if (picture->format == AV_PIX_FMT_YUV420P || picture->format == AV_PIX_FMT_YUVJ420P ||
         picture->format == AV_PIX_FMT_NV12)

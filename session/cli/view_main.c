@@ -77,8 +77,7 @@ static int run_viewer(const struct view_options *options, struct fw_remote *remo
         return fail(message);
     if (find_session(options, run, remote, &session, &error)) {
         const bool source = strcmp(error.code, "invalid_argument") == 0;
-        snprintf(message, sizeof(message), "%s%s%s", source ? "--source: " : "", error.message,
-                 error.status == 401 && !options->token_file ? " (--token-file FILE)" : "");
+        snprintf(message, sizeof(message), "%s%s", source ? "--source: " : "", error.message);
         fail(message);
     } else {
         code = view_run_session(run, remote, &session);

@@ -8,7 +8,7 @@
 
 #include "session/cli/view_gpu.h"
 
-enum { VIEW_PANELS = 2 };
+enum { VIEW_PANELS = 2, VIEW_PICTURE_MAX = 4096 }; // the latter: pixels a side
 
 // Decoded planes; they may go once view_present_draw() returns.
 struct view_picture {

@@ -1,82 +1,91 @@
 // SPDX-License-Identifier: MIT
 #include "session/cli/view_rgb.h"
 
-enum { SHIFT = 13 };
+enum { BITS = 5 }; // values carry BITS bits of fraction, so that sums fit 16 bits
 
-// Fixed point with SHIFT bits: BT.709.
+// BT.709 as factors for the high half of a 16-bit product.
 struct sums {
-    int base, luma, red, green_cb, green_cr, blue;
+    int16_t base, luma, red, green_cb, green_cr, blue;
 };
 
-static int fixed(double v)
-{
-    return (int)(v * (1 << SHIFT) + 0.5);
-}
-
-static uint32_t clamp(int v)
-{
-    v >>= SHIFT;
-    return (uint32_t)(v < 0 ? 0 : v > 255 ? 255 : v);
-}
-
-// Two pixels share one Cb and Cr; `step` is 2 where these lie side by side. `first` and `third`
-// are the sums of the bytes at 0 and 2.
+// What a row is made of, laid out so that a compiler uses vectors of 16-bit numbers.
 struct row {
-    const uint8_t *y, *cb, *cr;
-    int step, pairs;
-    uint32_t *out;
+    int16_t luma[VIEW_PICTURE_MAX], red[VIEW_PICTURE_MAX], green[VIEW_PICTURE_MAX],
+        blue[VIEW_PICTURE_MAX];
 };
 
-static inline void convert_row(const struct row *row, const struct sums *k, bool bgr)
+static int16_t high(int16_t a, int16_t b)
 {
-    const uint8_t *restrict y = row->y, *restrict cb = row->cb, *restrict cr = row->cr;
-    uint32_t *restrict out = row->out;
-    const int round = 1 << (SHIFT - 1);
-    for (int i = 0; i < row->pairs; i++) {
-        const int b = cb[i * row->step] - 128, r = cr[i * row->step] - 128;
-        const int red = r * k->red + round, blue = b * k->blue + round;
-        const int green = round - b * k->green_cb - r * k->green_cr;
-        const int first = bgr ? blue : red, third = bgr ? red : blue;
-        const int left = (y[2 * i] - k->base) * k->luma, right = (y[2 * i + 1] - k->base) * k->luma;
-        out[2 * i] = clamp(left + first) | clamp(left + green) << 8 | clamp(left + third) << 16 |
-                     0xff000000u;
-        out[2 * i + 1] = clamp(right + first) | clamp(right + green) << 8 |
-                         clamp(right + third) << 16 | 0xff000000u;
+    return (int16_t)(((int32_t)a * b) >> 16);
+}
+
+static void take_luma(int16_t *restrict to, const uint8_t *restrict y, int width,
+                      const struct sums *k)
+{
+    const int16_t base = k->base, luma = k->luma;
+    for (int i = 0; i < width; i++)
+        to[i] = (int16_t)(high((int16_t)((y[i] - base) * 128), luma) + (1 << (BITS - 1)));
+}
+
+static void take_chroma(struct row *restrict to, const uint8_t *restrict cb,
+                        const uint8_t *restrict cr, int step, int pairs, const struct sums *sums)
+{
+    const struct sums k = *sums;
+    for (int i = 0; i < pairs; i++) {
+        const int16_t b = (int16_t)((cb[i * step] - 128) * 256);
+        const int16_t r = (int16_t)((cr[i * step] - 128) * 256);
+        const int16_t green = (int16_t) - (high(b, k.green_cb) + high(r, k.green_cr));
+        to->red[2 * i] = to->red[2 * i + 1] = high(r, k.red);
+        to->green[2 * i] = to->green[2 * i + 1] = green;
+        to->blue[2 * i] = to->blue[2 * i + 1] = high(b, k.blue);
     }
+}
+
+static uint32_t level(int16_t v)
+{
+    v = (int16_t)(v >> BITS);
+    v = v < 0 ? 0 : v;
+    return (uint16_t)(v > 255 ? 255 : v);
+}
+
+static void put(uint32_t *restrict out, const int16_t *restrict luma, const int16_t *restrict first,
+                const int16_t *restrict second, const int16_t *restrict third, int width)
+{
+    for (int i = 0; i < width; i++)
+        out[i] = level((int16_t)(luma[i] + first[i])) | level((int16_t)(luma[i] + second[i])) << 8 |
+                 level((int16_t)(luma[i] + third[i])) << 16 | 0xff000000u;
+}
+
+static int16_t factor(double v, int shift)
+{
+    return (int16_t)(v * (1 << shift) + 0.5);
 }
 
 void view_rgb_convert(const struct view_picture *p, bool bgr, uint32_t *out)
 {
     const double luma = p->full_range ? 1 : 255.0 / 219, chroma = p->full_range ? 1 : 255.0 / 224;
+    // Luma comes times 2^7, chroma times 2^8: the product's high half is to have BITS of fraction.
     const struct sums k = {
         .base = p->full_range ? 0 : 16,
-        .luma = fixed(luma),
-        .red = fixed(1.5748 * chroma),
-        .green_cb = fixed(0.1873 * chroma),
-        .green_cr = fixed(0.4681 * chroma),
-        .blue = fixed(1.8556 * chroma),
+        .luma = factor(luma, 16 + BITS - 7),
+        .red = factor(1.5748 * chroma, 16 + BITS - 8),
+        .green_cb = factor(0.1873 * chroma, 16 + BITS - 8),
+        .green_cr = factor(0.4681 * chroma, 16 + BITS - 8),
+        .blue = factor(1.8556 * chroma, 16 + BITS - 8),
     };
+    const int width = p->width < VIEW_PICTURE_MAX ? p->width : VIEW_PICTURE_MAX;
+    struct row row;
     for (int line = 0; line < p->height; line++) {
-        uint32_t *to = out + (size_t)line * (size_t)p->width;
-        struct row row = {
-            .y = p->plane[0] + (ptrdiff_t)line * p->stride[0],
-            .cb = p->plane[1] + (ptrdiff_t)(line / 2) * p->stride[1],
-            .step = p->interleaved ? 2 : 1,
-            .pairs = p->width / 2,
-            .out = to,
-        };
-        row.cr = p->interleaved ? row.cb + 1 : p->plane[2] + (ptrdiff_t)(line / 2) * p->stride[2];
-        if (row.step == 1)
-            convert_row(&(struct row){ row.y, row.cb, row.cr, 1, row.pairs, to }, &k, bgr);
-        else
-            convert_row(&(struct row){ row.y, row.cb, row.cr, 2, row.pairs, to }, &k, bgr);
-        if (p->width % 2) { // the last pixel alone: its right neighbour is in the padding
-            uint32_t two[2];
-            const int last = p->width / 2;
-            convert_row(&(struct row){ row.y + 2 * last, row.cb + last * row.step,
-                                       row.cr + last * row.step, row.step, 1, two },
-                        &k, bgr);
-            to[p->width - 1] = two[0];
+        if (line % 2 == 0) {
+            const uint8_t *cb = p->plane[1] + (ptrdiff_t)(line / 2) * p->stride[1];
+            if (p->interleaved)
+                take_chroma(&row, cb, cb + 1, 2, (width + 1) / 2, &k);
+            else
+                take_chroma(&row, cb, p->plane[2] + (ptrdiff_t)(line / 2) * p->stride[2], 1,
+                            (width + 1) / 2, &k);
         }
+        take_luma(row.luma, p->plane[0] + (ptrdiff_t)line * p->stride[0], width, &k);
+        put(out + (size_t)line * (size_t)p->width, row.luma, bgr ? row.blue : row.red, row.green,
+            bgr ? row.red : row.blue, width);
     }
 }

@@ -8,5 +8,6 @@
 
 #include "session/cli/view_present.h"
 
-// `out`: true width x height pixels without gaps, B first in memory when `bgr`, else R first.
+// Pictures are VIEW_PICTURE_MAX wide at most. `out`: true width x height pixels without gaps, B
+// first in memory when `bgr`, else R first.
 void view_rgb_convert(const struct view_picture *picture, bool bgr, uint32_t *out);

@@ -245,6 +245,19 @@ async function join() {
     'only once',
     again.words,
   );
+  for (const [width, height, what] of [
+    [1000, 700, 'F11 covers the screen'],
+    [320, 240, 'and again gives it back'],
+  ]) {
+    await hand.do('key F11');
+    const fits = await until(async () => {
+      const [now] = await hand.windows();
+      const full = new Card(hand, now);
+      return now.width === width && now.height === height && (await full.wrong()) === '';
+    }, LIMIT);
+    await expect(fits, what, JSON.stringify(await hand.windows()));
+    await sleep(100); // closer together, presses count as one that is held
+  }
   // The test card at rest is blue there until somebody clicks.
   await expect(near(await card.color(CLICK), BLUE), 'it is at rest', `${await card.color(CLICK)}`);
   await server.api('DELETE', `/sessions/${made.id}`, undefined, TOKEN);
