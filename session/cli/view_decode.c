@@ -11,7 +11,7 @@
 #include "encode/avlog.h"
 #include "session/cli/view_present.h"
 
-struct view_decoder {
+struct fw_view_decoder {
     AVCodecContext *ctx;
     AVBufferRef *device; // NULL = on the CPU
     enum AVPixelFormat hw_format;
@@ -37,8 +37,8 @@ static bool codec_knows(const AVCodec *codec, enum AVHWDeviceType kind, enum AVP
     return false;
 }
 
-static void open_device(struct view_decoder *d, const AVCodec *codec,
-                        const struct view_decoder_params *params)
+static void open_device(struct fw_view_decoder *d, const AVCodec *codec,
+                        const struct fw_view_decoder_params *params)
 {
     for (int i = 0; i < KINDS && !params->software && !d->device; i++) {
         const char *name = av_hwdevice_get_type_name(kinds[i]);
@@ -55,22 +55,22 @@ static void open_device(struct view_decoder *d, const AVCodec *codec,
 // Offered a list: the hardware's format, else the first that lies in memory.
 static enum AVPixelFormat pick_format(AVCodecContext *ctx, const enum AVPixelFormat *list)
 {
-    const struct view_decoder *d = ctx->opaque;
+    const struct fw_view_decoder *d = ctx->opaque;
     for (const enum AVPixelFormat *f = list; *f != AV_PIX_FMT_NONE; f++)
         if (d->device && *f == d->hw_format)
             return *f;
     return avcodec_default_get_format(ctx, list);
 }
 
-enum fw_err view_decoder_create(struct view_decoder **decoder,
-                                const struct view_decoder_params *params)
+enum fw_err fw_view_decoder_create(struct fw_view_decoder **decoder,
+                                   const struct fw_view_decoder_params *params)
 {
     *decoder = NULL;
     fw_avlog_install();
     const AVCodec *codec = avcodec_find_decoder(AV_CODEC_ID_H264);
     if (!codec)
         return FW_ERR_UNSUPPORTED;
-    struct view_decoder *d = calloc(1, sizeof(*d));
+    struct fw_view_decoder *d = calloc(1, sizeof(*d));
     if (!d)
         return FW_ERR_NOMEM;
     enum fw_err err = FW_ERR_NOMEM;
@@ -99,13 +99,13 @@ enum fw_err view_decoder_create(struct view_decoder **decoder,
     *decoder = d;
     return FW_OK;
 error:
-    view_decoder_destroy(&d);
+    fw_view_decoder_destroy(&d);
     return err;
 }
 
-void view_decoder_destroy(struct view_decoder **decoder)
+void fw_view_decoder_destroy(struct fw_view_decoder **decoder)
 {
-    struct view_decoder *d = *decoder;
+    struct fw_view_decoder *d = *decoder;
     *decoder = NULL;
     if (!d)
         return;
@@ -115,7 +115,7 @@ void view_decoder_destroy(struct view_decoder **decoder)
     free(d);
 }
 
-static enum fw_err fail(struct view_decoder *d, int ret)
+static enum fw_err fail(struct fw_view_decoder *d, int ret)
 {
     if (ret == AVERROR(EAGAIN))
         return FW_ERR_AGAIN;
@@ -123,7 +123,7 @@ static enum fw_err fail(struct view_decoder *d, int ret)
     return ret == AVERROR(ENOMEM) ? FW_ERR_NOMEM : FW_ERR_FORMAT;
 }
 
-static enum fw_err hand_over(struct view_decoder *d, AVFrame *picture)
+static enum fw_err hand_over(struct fw_view_decoder *d, AVFrame *picture)
 {
     d->in_hardware = d->raw->format == d->hw_format && d->device != NULL;
     if (d->in_hardware) {
@@ -139,7 +139,7 @@ static enum fw_err hand_over(struct view_decoder *d, AVFrame *picture)
         av_frame_move_ref(picture, d->raw);
         snprintf(d->name, sizeof(d->name), "CPU");
     }
-    if (picture->width > VIEW_PICTURE_MAX || picture->height > VIEW_PICTURE_MAX) {
+    if (picture->width > FW_VIEW_PICTURE_MAX || picture->height > FW_VIEW_PICTURE_MAX) {
         snprintf(d->why, sizeof(d->why), "a picture of %d x %d is too large", picture->width,
                  picture->height);
         return FW_ERR_TOO_LARGE;
@@ -151,7 +151,8 @@ static enum fw_err hand_over(struct view_decoder *d, AVFrame *picture)
     return FW_ERR_UNSUPPORTED;
 }
 
-enum fw_err view_decoder_decode(struct view_decoder *d, const AVPacket *packet, AVFrame *picture)
+enum fw_err fw_view_decoder_decode(struct fw_view_decoder *d, const AVPacket *packet,
+                                   AVFrame *picture)
 {
     av_frame_unref(picture);
     av_frame_unref(d->raw);
@@ -166,17 +167,17 @@ enum fw_err view_decoder_decode(struct view_decoder *d, const AVPacket *packet, 
     return err;
 }
 
-const char *view_decoder_name(const struct view_decoder *d)
+const char *fw_view_decoder_name(const struct fw_view_decoder *d)
 {
     return d->name;
 }
 
-bool view_decoder_hardware(const struct view_decoder *d)
+bool fw_view_decoder_hardware(const struct fw_view_decoder *d)
 {
     return d->in_hardware;
 }
 
-const char *view_decoder_reason(const struct view_decoder *d)
+const char *fw_view_decoder_reason(const struct fw_view_decoder *d)
 {
     return d->why;
 }

@@ -18,7 +18,7 @@ _Static_assert(sizeof(struct push) == 40, "view_picture.frag");
 
 // ---- pipelines
 
-static enum fw_err make_module(struct view_gpu *gpu, const uint32_t *code, size_t size,
+static enum fw_err make_module(struct fw_view_gpu *gpu, const uint32_t *code, size_t size,
                                VkShaderModule *out)
 {
     const VkShaderModuleCreateInfo info = {
@@ -26,12 +26,12 @@ static enum fw_err make_module(struct view_gpu *gpu, const uint32_t *code, size_
         .codeSize = size,
         .pCode = code,
     };
-    return view_gpu_check(gpu, vkCreateShaderModule(gpu->device, &info, NULL, out),
-                          "vkCreateShaderModule");
+    return fw_view_gpu_check(gpu, vkCreateShaderModule(gpu->device, &info, NULL, out),
+                             "vkCreateShaderModule");
 }
 
-static VkResult make_pipeline(struct view_present *p, const VkShaderModule modules[2], bool blend,
-                              VkPipeline *out)
+static VkResult make_pipeline(struct fw_view_present *p, const VkShaderModule modules[2],
+                              bool blend, VkPipeline *out)
 {
     const VkPipelineShaderStageCreateInfo stages[2] = {
         { .sType = VK_STRUCTURE_TYPE_PIPELINE_SHADER_STAGE_CREATE_INFO,
@@ -104,9 +104,9 @@ static VkResult make_pipeline(struct view_present *p, const VkShaderModule modul
     return vkCreateGraphicsPipelines(p->gpu->device, VK_NULL_HANDLE, 1, &info, NULL, out);
 }
 
-static enum fw_err make_pipelines(struct view_present *p)
+static enum fw_err make_pipelines(struct fw_view_present *p)
 {
-    struct view_gpu *gpu = p->gpu;
+    struct fw_view_gpu *gpu = p->gpu;
     VkShaderModule vertex = VK_NULL_HANDLE, picture = VK_NULL_HANDLE, panel = VK_NULL_HANDLE;
     enum fw_err err = make_module(gpu, fw_spv_overlay_vert, sizeof(fw_spv_overlay_vert), &vertex);
     if (!err)
@@ -115,11 +115,11 @@ static enum fw_err make_pipelines(struct view_present *p)
     if (!err)
         err = make_module(gpu, fw_spv_overlay_frag, sizeof(fw_spv_overlay_frag), &panel);
     if (!err)
-        VIEW_VK(gpu, make_pipeline(p, (const VkShaderModule[2]){ vertex, picture }, false,
-                                   &p->picture_pipeline));
+        FW_VIEW_VK(gpu, make_pipeline(p, (const VkShaderModule[2]){ vertex, picture }, false,
+                                      &p->picture_pipeline));
     if (!err)
-        VIEW_VK(gpu, make_pipeline(p, (const VkShaderModule[2]){ vertex, panel }, true,
-                                   &p->panel_pipeline));
+        FW_VIEW_VK(gpu, make_pipeline(p, (const VkShaderModule[2]){ vertex, panel }, true,
+                                      &p->panel_pipeline));
 error:
     vkDestroyShaderModule(gpu->device, vertex, NULL);
     vkDestroyShaderModule(gpu->device, picture, NULL);
@@ -127,9 +127,9 @@ error:
     return err;
 }
 
-static enum fw_err make_layout(struct view_present *p)
+static enum fw_err make_layout(struct fw_view_present *p)
 {
-    struct view_gpu *gpu = p->gpu;
+    struct fw_view_gpu *gpu = p->gpu;
     VkDescriptorSetLayoutBinding bindings[3];
     enum fw_err err;
     const VkSamplerCreateInfo sampler = {
@@ -140,7 +140,7 @@ static enum fw_err make_layout(struct view_present *p)
         .addressModeV = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
         .addressModeW = VK_SAMPLER_ADDRESS_MODE_CLAMP_TO_EDGE,
     };
-    VIEW_VK(gpu, vkCreateSampler(gpu->device, &sampler, NULL, &p->sampler));
+    FW_VIEW_VK(gpu, vkCreateSampler(gpu->device, &sampler, NULL, &p->sampler));
     for (uint32_t i = 0; i < 3; i++)
         bindings[i] = (VkDescriptorSetLayoutBinding){
             .binding = i,
@@ -154,7 +154,7 @@ static enum fw_err make_layout(struct view_present *p)
         .bindingCount = 3,
         .pBindings = bindings,
     };
-    VIEW_VK(gpu, vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &p->set_layout));
+    FW_VIEW_VK(gpu, vkCreateDescriptorSetLayout(gpu->device, &set, NULL, &p->set_layout));
     const VkPushConstantRange range = {
         .stageFlags = VK_SHADER_STAGE_VERTEX_BIT | VK_SHADER_STAGE_FRAGMENT_BIT,
         .size = sizeof(struct push),
@@ -166,56 +166,56 @@ static enum fw_err make_layout(struct view_present *p)
         .pushConstantRangeCount = 1,
         .pPushConstantRanges = &range,
     };
-    VIEW_VK(gpu, vkCreatePipelineLayout(gpu->device, &layout, NULL, &p->layout));
+    FW_VIEW_VK(gpu, vkCreatePipelineLayout(gpu->device, &layout, NULL, &p->layout));
 error:
     return err;
 }
 
-static enum fw_err make_sets(struct view_present *p)
+static enum fw_err make_sets(struct fw_view_present *p)
 {
-    struct view_gpu *gpu = p->gpu;
-    VkDescriptorSet sets[1 + VIEW_PANELS];
-    VkDescriptorSetLayout layouts[1 + VIEW_PANELS];
+    struct fw_view_gpu *gpu = p->gpu;
+    VkDescriptorSet sets[1 + FW_VIEW_PANELS];
+    VkDescriptorSetLayout layouts[1 + FW_VIEW_PANELS];
     enum fw_err err;
     const VkDescriptorPoolSize size = {
         .type = VK_DESCRIPTOR_TYPE_COMBINED_IMAGE_SAMPLER,
-        .descriptorCount = 3 * (1 + VIEW_PANELS),
+        .descriptorCount = 3 * (1 + FW_VIEW_PANELS),
     };
     const VkDescriptorPoolCreateInfo pool = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_POOL_CREATE_INFO,
-        .maxSets = 1 + VIEW_PANELS,
+        .maxSets = 1 + FW_VIEW_PANELS,
         .poolSizeCount = 1,
         .pPoolSizes = &size,
     };
-    VIEW_VK(gpu, vkCreateDescriptorPool(gpu->device, &pool, NULL, &p->pool));
-    for (int i = 0; i < 1 + VIEW_PANELS; i++)
+    FW_VIEW_VK(gpu, vkCreateDescriptorPool(gpu->device, &pool, NULL, &p->pool));
+    for (int i = 0; i < 1 + FW_VIEW_PANELS; i++)
         layouts[i] = p->set_layout;
     const VkDescriptorSetAllocateInfo info = {
         .sType = VK_STRUCTURE_TYPE_DESCRIPTOR_SET_ALLOCATE_INFO,
         .descriptorPool = p->pool,
-        .descriptorSetCount = 1 + VIEW_PANELS,
+        .descriptorSetCount = 1 + FW_VIEW_PANELS,
         .pSetLayouts = layouts,
     };
-    VIEW_VK(gpu, vkAllocateDescriptorSets(gpu->device, &info, sets));
+    FW_VIEW_VK(gpu, vkAllocateDescriptorSets(gpu->device, &info, sets));
     p->picture_set = sets[0];
-    for (int i = 0; i < VIEW_PANELS; i++)
+    for (int i = 0; i < FW_VIEW_PANELS; i++)
         p->panel[i].set = sets[1 + i];
 error:
     return err;
 }
 
-static enum fw_err make_slots(struct view_present *p)
+static enum fw_err make_slots(struct fw_view_present *p)
 {
-    struct view_gpu *gpu = p->gpu;
+    struct fw_view_gpu *gpu = p->gpu;
     enum fw_err err;
     const VkCommandPoolCreateInfo pool = {
         .sType = VK_STRUCTURE_TYPE_COMMAND_POOL_CREATE_INFO,
         .flags = VK_COMMAND_POOL_CREATE_RESET_COMMAND_BUFFER_BIT,
         .queueFamilyIndex = gpu->family,
     };
-    VIEW_VK(gpu, vkCreateCommandPool(gpu->device, &pool, NULL, &p->commands));
-    for (int i = 0; i < VIEW_SLOTS; i++) {
-        struct view_slot *slot = &p->slots[i];
+    FW_VIEW_VK(gpu, vkCreateCommandPool(gpu->device, &pool, NULL, &p->commands));
+    for (int i = 0; i < FW_VIEW_SLOTS; i++) {
+        struct fw_view_slot *slot = &p->slots[i];
         const VkCommandBufferAllocateInfo cmd = {
             .sType = VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO,
             .commandPool = p->commands,
@@ -228,24 +228,24 @@ static enum fw_err make_slots(struct view_present *p)
             .sType = VK_STRUCTURE_TYPE_FENCE_CREATE_INFO,
             .flags = VK_FENCE_CREATE_SIGNALED_BIT,
         };
-        VIEW_VK(gpu, vkAllocateCommandBuffers(gpu->device, &cmd, &slot->cmd));
-        VIEW_VK(gpu, vkCreateSemaphore(gpu->device, &semaphore, NULL, &slot->acquired));
-        VIEW_VK(gpu, vkCreateFence(gpu->device, &fence, NULL, &slot->done));
+        FW_VIEW_VK(gpu, vkAllocateCommandBuffers(gpu->device, &cmd, &slot->cmd));
+        FW_VIEW_VK(gpu, vkCreateSemaphore(gpu->device, &semaphore, NULL, &slot->acquired));
+        FW_VIEW_VK(gpu, vkCreateFence(gpu->device, &fence, NULL, &slot->done));
     }
 error:
     return err;
 }
 
-enum fw_err view_present_create(struct view_present **present,
-                                const struct view_present_params *params)
+enum fw_err fw_view_present_create(struct fw_view_present **present,
+                                   const struct fw_view_present_params *params)
 {
-    struct view_present *p = calloc(1, sizeof(*p));
+    struct fw_view_present *p = calloc(1, sizeof(*p));
     if (!p)
         return FW_ERR_NOMEM;
     p->gpu = params->gpu;
-    p->on_cpu = params->convert == VIEW_CONVERT_CPU ||
-                (params->convert == VIEW_CONVERT_AUTO && p->gpu->is_cpu);
-    enum fw_err err = view_swapchain_choose(&p->chain, p->gpu);
+    p->on_cpu = params->convert == FW_VIEW_CONVERT_CPU ||
+                (params->convert == FW_VIEW_CONVERT_AUTO && p->gpu->is_cpu);
+    enum fw_err err = fw_view_swapchain_choose(&p->chain, p->gpu);
     if (!err)
         err = make_layout(p);
     if (!err)
@@ -255,47 +255,47 @@ enum fw_err view_present_create(struct view_present **present,
     if (!err)
         err = make_slots(p);
     if (!err)
-        err = view_swapchain_resize(&p->chain, p->gpu, params->width, params->height);
+        err = fw_view_swapchain_resize(&p->chain, p->gpu, params->width, params->height);
     if (err)
-        view_present_destroy(&p);
+        fw_view_present_destroy(&p);
     *present = p;
     return err;
 }
 
-void view_present_destroy(struct view_present **present)
+void fw_view_present_destroy(struct fw_view_present **present)
 {
-    struct view_present *p = *present;
+    struct fw_view_present *p = *present;
     *present = NULL;
     if (!p)
         return;
     const VkDevice device = p->gpu->device;
     if (p->gpu->queue)
         vkQueueWaitIdle(p->gpu->queue);
-    for (int i = 0; i < VIEW_SLOTS; i++) {
+    for (int i = 0; i < FW_VIEW_SLOTS; i++) {
         vkDestroySemaphore(device, p->slots[i].acquired, NULL);
         vkDestroyFence(device, p->slots[i].done, NULL);
-        view_buffer_finish(p->gpu, &p->slots[i].staging);
+        fw_view_buffer_finish(p->gpu, &p->slots[i].staging);
     }
     vkDestroyCommandPool(device, p->commands, NULL);
     for (int i = 0; i < 3; i++)
-        view_image_finish(p->gpu, &p->plane[i]);
+        fw_view_image_finish(p->gpu, &p->plane[i]);
     for (int i = 0; i < 2; i++)
-        view_buffer_finish(p->gpu, &p->rgb[i]);
-    for (int i = 0; i < VIEW_PANELS; i++)
-        view_image_finish(p->gpu, &p->panel[i].image);
+        fw_view_buffer_finish(p->gpu, &p->rgb[i]);
+    for (int i = 0; i < FW_VIEW_PANELS; i++)
+        fw_view_image_finish(p->gpu, &p->panel[i].image);
     vkDestroyDescriptorPool(device, p->pool, NULL);
     vkDestroyPipeline(device, p->picture_pipeline, NULL);
     vkDestroyPipeline(device, p->panel_pipeline, NULL);
     vkDestroyPipelineLayout(device, p->layout, NULL);
     vkDestroyDescriptorSetLayout(device, p->set_layout, NULL);
     vkDestroySampler(device, p->sampler, NULL);
-    view_swapchain_finish(&p->chain, p->gpu);
+    fw_view_swapchain_finish(&p->chain, p->gpu);
     free(p);
 }
 
 // ---- drawing
 
-void view_draw_bind(struct view_present *p, VkDescriptorSet set, const VkImageView views[3])
+void fw_view_draw_bind(struct fw_view_present *p, VkDescriptorSet set, const VkImageView views[3])
 {
     VkDescriptorImageInfo images[3];
     VkWriteDescriptorSet writes[3];
@@ -316,8 +316,8 @@ void view_draw_bind(struct view_present *p, VkDescriptorSet set, const VkImageVi
     vkUpdateDescriptorSets(p->gpu->device, 3, writes, 0, NULL);
 }
 
-static void draw_quad(struct view_present *p, VkCommandBuffer cmd, VkPipeline pipeline,
-                      VkDescriptorSet set, const struct view_box *box, struct push *push)
+static void draw_quad(struct fw_view_present *p, VkCommandBuffer cmd, VkPipeline pipeline,
+                      VkDescriptorSet set, const struct fw_view_box *box, struct push *push)
 {
     const float w = (float)p->chain.width / 2, h = (float)p->chain.height / 2;
     push->rect[0] = box->x / w - 1;
@@ -331,10 +331,11 @@ static void draw_quad(struct view_present *p, VkCommandBuffer cmd, VkPipeline pi
     vkCmdDraw(cmd, 4, 1, 0, 0);
 }
 
-static void draw_picture(struct view_present *p, VkCommandBuffer cmd)
+static void draw_picture(struct fw_view_present *p, VkCommandBuffer cmd)
 {
-    const struct view_picture *in = &p->shown;
-    const struct view_box box = view_fit(p->chain.width, p->chain.height, in->width, in->height);
+    const struct fw_view_picture *in = &p->shown;
+    const struct fw_view_box box =
+        fw_view_fit(p->chain.width, p->chain.height, in->width, in->height);
     struct push push = {
         .crop = { (float)in->width / (float)in->coded_width,
                   (float)in->height / (float)in->coded_height },
@@ -347,27 +348,28 @@ static void draw_picture(struct view_present *p, VkCommandBuffer cmd)
               &push);
 }
 
-static void draw_panels(struct view_present *p, VkCommandBuffer cmd, const struct view_scene *scene)
+static void draw_panels(struct fw_view_present *p, VkCommandBuffer cmd,
+                        const struct fw_view_scene *scene)
 {
-    for (int i = 0; i < VIEW_PANELS; i++) {
-        const struct view_panel *panel = &scene->panels[i];
-        const struct view_box box = { (float)panel->x, (float)panel->y, (float)panel->width,
-                                      (float)panel->height };
+    for (int i = 0; i < FW_VIEW_PANELS; i++) {
+        const struct fw_view_panel *panel = &scene->panels[i];
+        const struct fw_view_box box = { (float)panel->x, (float)panel->y, (float)panel->width,
+                                         (float)panel->height };
         if (panel->pixels)
             draw_quad(p, cmd, p->panel_pipeline, p->panel[i].set, &box, &(struct push){ 0 });
     }
 }
 
-static bool has_panels(const struct view_scene *scene)
+static bool has_panels(const struct fw_view_scene *scene)
 {
-    for (int i = 0; i < VIEW_PANELS; i++)
+    for (int i = 0; i < FW_VIEW_PANELS; i++)
         if (scene->panels[i].pixels)
             return true;
     return false;
 }
 
-void view_draw(struct view_present *p, VkCommandBuffer cmd, uint32_t image,
-               const struct view_scene *scene, bool kept)
+void fw_view_draw(struct fw_view_present *p, VkCommandBuffer cmd, uint32_t image,
+                  const struct fw_view_scene *scene, bool kept)
 {
     if (kept && !has_panels(scene))
         return;

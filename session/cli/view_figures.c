@@ -10,7 +10,7 @@
 
 enum { FRAMES_KEPT = 128, RECENT = 512, RATE_KEPT = 512 };
 
-const char *const view_stage_names[VIEW_STAGE_COUNT] = {
+const char *const fw_view_stage_names[FW_VIEW_STAGE_COUNT] = {
     "render", "convert", "wait", "encode", "send", "network", "decode", "present",
 };
 
@@ -34,28 +34,28 @@ struct rate {
     unsigned next;
 };
 
-struct view_figures {
+struct fw_view_figures {
     pthread_mutex_t lock;
-    struct view_reading now; // the counters of it
+    struct fw_view_reading now; // the counters of it
     struct fw_age age;
     struct fw_client_clock clock;
     struct way ways[FRAMES_KEPT];
     struct rate shown, traffic;
-    struct recent total, input, stage[VIEW_STAGE_COUNT];
-    struct view_ways graph[VIEW_GRAPH];
+    struct recent total, input, stage[FW_VIEW_STAGE_COUNT];
+    struct fw_view_ways graph[FW_VIEW_GRAPH];
     unsigned graph_next;
-    struct fw_histogram all_total, all_input, all_stage[VIEW_STAGE_COUNT];
+    struct fw_histogram all_total, all_input, all_stage[FW_VIEW_STAGE_COUNT];
 };
 
-struct view_figures *view_figures_create(void)
+struct fw_view_figures *fw_view_figures_create(void)
 {
-    struct view_figures *f = calloc(1, sizeof(*f));
+    struct fw_view_figures *f = calloc(1, sizeof(*f));
     if (f)
         pthread_mutex_init(&f->lock, NULL);
     return f;
 }
 
-void view_figures_destroy(struct view_figures **figures)
+void fw_view_figures_destroy(struct fw_view_figures **figures)
 {
     if (*figures)
         pthread_mutex_destroy(&(*figures)->lock);
@@ -80,14 +80,14 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
-static struct view_percentiles percentiles(const struct recent *r)
+static struct fw_view_percentiles percentiles(const struct recent *r)
 {
     float sorted[RECENT];
     if (!r->count)
-        return (struct view_percentiles){ -1, -1, -1 };
+        return (struct fw_view_percentiles){ -1, -1, -1 };
     memcpy(sorted, r->ms, r->count * sizeof(sorted[0]));
     qsort(sorted, r->count, sizeof(sorted[0]), by_value);
-    return (struct view_percentiles){
+    return (struct fw_view_percentiles){
         .p50 = sorted[(r->count - 1) / 2],
         .p95 = sorted[(r->count - 1) * 95 / 100],
         .p99 = sorted[(r->count - 1) * 99 / 100],
@@ -116,21 +116,21 @@ static unsigned last_second(const struct rate *r, int64_t now_ns, size_t *bytes)
 
 // ---- a frame's way
 
-static struct way *find(struct view_figures *f, uint64_t id)
+static struct way *find(struct fw_view_figures *f, uint64_t id)
 {
     struct way *w = &f->ways[id % FRAMES_KEPT];
     return w->id == id ? w : NULL;
 }
 
 // Its points in order, on the server's clock; none goes back behind the one before or past the end.
-static void finish(struct view_figures *f, struct way *w)
+static void finish(struct fw_view_figures *f, struct way *w)
 {
     const int64_t offset = f->clock.best.offset_ns;
     const struct fw_wire_video *v = &w->video;
     const int64_t end = w->presented_ns + offset, received = w->received_ns + offset;
     const int64_t accepted =
         w->accepted_ns && w->accepted_ns < received ? w->accepted_ns : received;
-    int64_t at[VIEW_STAGE_COUNT + 1] = {
+    int64_t at[FW_VIEW_STAGE_COUNT + 1] = {
         v->begun_ns,
         v->begun_ns + (v->render_us - v->convert_us) * (int64_t)FW_NS_PER_US,
         v->begun_ns + v->render_us * (int64_t)FW_NS_PER_US,
@@ -141,8 +141,8 @@ static void finish(struct view_figures *f, struct way *w)
         w->decoded_ns + offset,
         end,
     };
-    struct view_ways *column = &f->graph[f->graph_next++ % VIEW_GRAPH];
-    for (int i = 0; i < VIEW_STAGE_COUNT; i++) {
+    struct fw_view_ways *column = &f->graph[f->graph_next++ % FW_VIEW_GRAPH];
+    for (int i = 0; i < FW_VIEW_STAGE_COUNT; i++) {
         if (at[i + 1] > end)
             at[i + 1] = end;
         if (at[i + 1] < at[i])
@@ -154,8 +154,8 @@ static void finish(struct view_figures *f, struct way *w)
     w->id = 0;
 }
 
-void view_figures_received(struct view_figures *f, const struct fw_wire_video *video, size_t bytes,
-                           int64_t now_ns)
+void fw_view_figures_received(struct fw_view_figures *f, const struct fw_wire_video *video,
+                              size_t bytes, int64_t now_ns)
 {
     pthread_mutex_lock(&f->lock);
     struct way *w = &f->ways[video->frame_id % FRAMES_KEPT];
@@ -169,7 +169,7 @@ void view_figures_received(struct view_figures *f, const struct fw_wire_video *v
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_decoded(struct view_figures *f, uint64_t frame_id, int64_t now_ns)
+void fw_view_figures_decoded(struct fw_view_figures *f, uint64_t frame_id, int64_t now_ns)
 {
     pthread_mutex_lock(&f->lock);
     struct way *w = find(f, frame_id);
@@ -179,7 +179,7 @@ void view_figures_decoded(struct view_figures *f, uint64_t frame_id, int64_t now
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_presented(struct view_figures *f, uint64_t frame_id, int64_t now_ns)
+void fw_view_figures_presented(struct fw_view_figures *f, uint64_t frame_id, int64_t now_ns)
 {
     pthread_mutex_lock(&f->lock);
     struct way *w = find(f, frame_id);
@@ -198,7 +198,7 @@ void view_figures_presented(struct view_figures *f, uint64_t frame_id, int64_t n
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_stamp(struct view_figures *f, const struct fw_wire_stamp *stamp)
+void fw_view_figures_stamp(struct fw_view_figures *f, const struct fw_wire_stamp *stamp)
 {
     pthread_mutex_lock(&f->lock);
     struct way *w = find(f, stamp->frame_id);
@@ -211,50 +211,50 @@ void view_figures_stamp(struct view_figures *f, const struct fw_wire_stamp *stam
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_dropped(struct view_figures *f)
+void fw_view_figures_dropped(struct fw_view_figures *f)
 {
     pthread_mutex_lock(&f->lock);
     f->now.dropped++;
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_key_request(struct view_figures *f)
+void fw_view_figures_key_request(struct fw_view_figures *f)
 {
     pthread_mutex_lock(&f->lock);
     f->now.key_requests++;
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_decoder_error(struct view_figures *f)
+void fw_view_figures_decoder_error(struct fw_view_figures *f)
 {
     pthread_mutex_lock(&f->lock);
     f->now.decoder_errors++;
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_beacon(struct view_figures *f, const struct fw_wire_beacon *beacon,
-                         int64_t now_ns)
+void fw_view_figures_beacon(struct fw_view_figures *f, const struct fw_wire_beacon *beacon,
+                            int64_t now_ns)
 {
     pthread_mutex_lock(&f->lock);
     fw_age_beacon(&f->age, beacon, now_ns);
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_clock(struct view_figures *f, const struct fw_client_clock *clock)
+void fw_view_figures_clock(struct fw_view_figures *f, const struct fw_client_clock *clock)
 {
     pthread_mutex_lock(&f->lock);
     f->clock = *clock;
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_input(struct view_figures *f, int64_t since_ns, int64_t seen_ns)
+void fw_view_figures_input(struct fw_view_figures *f, int64_t since_ns, int64_t seen_ns)
 {
     pthread_mutex_lock(&f->lock);
     keep(&f->input, &f->all_input, seen_ns > since_ns ? seen_ns - since_ns : 0);
     pthread_mutex_unlock(&f->lock);
 }
 
-void view_figures_reconnect(struct view_figures *f)
+void fw_view_figures_reconnect(struct fw_view_figures *f)
 {
     pthread_mutex_lock(&f->lock);
     memset(f->ways, 0, sizeof(f->ways));
@@ -265,7 +265,7 @@ void view_figures_reconnect(struct view_figures *f)
 
 // ---- reading
 
-void view_figures_read(struct view_figures *f, int64_t now_ns, struct view_reading *out)
+void fw_view_figures_read(struct fw_view_figures *f, int64_t now_ns, struct fw_view_reading *out)
 {
     size_t bytes;
     pthread_mutex_lock(&f->lock);
@@ -279,11 +279,11 @@ void view_figures_read(struct view_figures *f, int64_t now_ns, struct view_readi
     out->age_ms = age < 0 ? -1 : (double)age / FW_NS_PER_MS;
     out->total = percentiles(&f->total);
     out->input = percentiles(&f->input);
-    for (int i = 0; i < VIEW_STAGE_COUNT; i++)
+    for (int i = 0; i < FW_VIEW_STAGE_COUNT; i++)
         out->stage_ms[i] = percentiles(&f->stage[i]).p50;
-    out->graph_count = f->graph_next < VIEW_GRAPH ? f->graph_next : VIEW_GRAPH;
+    out->graph_count = f->graph_next < FW_VIEW_GRAPH ? f->graph_next : FW_VIEW_GRAPH;
     for (unsigned i = 0; i < out->graph_count; i++)
-        out->graph[i] = f->graph[(f->graph_next - out->graph_count + i) % VIEW_GRAPH];
+        out->graph[i] = f->graph[(f->graph_next - out->graph_count + i) % FW_VIEW_GRAPH];
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -298,10 +298,10 @@ static void write_histogram(FILE *out, const char *name, const struct fw_histogr
     fputc('}', out);
 }
 
-void view_figures_write(struct view_figures *f, FILE *out, double seconds)
+void fw_view_figures_write(struct fw_view_figures *f, FILE *out, double seconds)
 {
     pthread_mutex_lock(&f->lock);
-    const struct view_reading *n = &f->now;
+    const struct fw_view_reading *n = &f->now;
     fprintf(
         out,
         "{\"seconds\":%.3f,\"received\":%lu,\"decoded\":%lu,\"presented\":%lu,\"dropped\":%lu,"
@@ -314,9 +314,9 @@ void view_figures_write(struct view_figures *f, FILE *out, double seconds)
     fputc(',', out);
     write_histogram(out, "input_to_photon_ms", &f->all_input);
     fputs(",\"stages\":{", out);
-    for (int i = 0; i < VIEW_STAGE_COUNT; i++) {
+    for (int i = 0; i < FW_VIEW_STAGE_COUNT; i++) {
         fputs(i ? "," : "", out);
-        write_histogram(out, view_stage_names[i], &f->all_stage[i]);
+        write_histogram(out, fw_view_stage_names[i], &f->all_stage[i]);
     }
     fputs("}}\n", out);
     pthread_mutex_unlock(&f->lock);

@@ -25,7 +25,7 @@ static const char *result_name(VkResult result)
     }
 }
 
-enum fw_err view_gpu_check(struct view_gpu *gpu, VkResult result, const char *call)
+enum fw_err fw_view_gpu_check(struct fw_view_gpu *gpu, VkResult result, const char *call)
 {
     if (result == VK_SUCCESS || result == VK_SUBOPTIMAL_KHR)
         return FW_OK;
@@ -41,7 +41,7 @@ static VKAPI_ATTR VkBool32 VKAPI_CALL on_message(VkDebugUtilsMessageSeverityFlag
                                                  const VkDebugUtilsMessengerCallbackDataEXT *data,
                                                  void *user)
 {
-    struct view_gpu *gpu = user;
+    struct fw_view_gpu *gpu = user;
     (void)severity;
     (void)types;
     gpu->validation_messages++;
@@ -62,7 +62,7 @@ static bool has_layer(const char *name)
     return false;
 }
 
-static enum fw_err create_instance(struct view_gpu *gpu, bool validation)
+static enum fw_err create_instance(struct fw_view_gpu *gpu, bool validation)
 {
     const char *extensions[16], *layer = VALIDATION;
     uint32_t count = 0;
@@ -105,12 +105,12 @@ static enum fw_err create_instance(struct view_gpu *gpu, bool validation)
         .enabledLayerCount = validation,
         .ppEnabledLayerNames = &layer,
     };
-    VIEW_VK(gpu, vkCreateInstance(&info, NULL, &gpu->instance));
+    FW_VIEW_VK(gpu, vkCreateInstance(&info, NULL, &gpu->instance));
     if (validation) {
         const PFN_vkCreateDebugUtilsMessengerEXT create =
             (PFN_vkCreateDebugUtilsMessengerEXT)vkGetInstanceProcAddr(
                 gpu->instance, "vkCreateDebugUtilsMessengerEXT");
-        VIEW_VK(gpu, create(gpu->instance, &messages, NULL, &gpu->messenger));
+        FW_VIEW_VK(gpu, create(gpu->instance, &messages, NULL, &gpu->messenger));
     }
 error:
     return err;
@@ -119,7 +119,7 @@ error:
 // ---- device
 
 // Its graphics queue family that presents on our surface, or -1.
-static int find_family(struct view_gpu *gpu, VkPhysicalDevice physical)
+static int find_family(struct fw_view_gpu *gpu, VkPhysicalDevice physical)
 {
     VkQueueFamilyProperties families[FAMILIES_MAX];
     uint32_t count = FAMILIES_MAX;
@@ -147,7 +147,7 @@ static bool has_extension(VkPhysicalDevice physical, const char *name)
 }
 
 // 0 = it will not do; else the more the better.
-static int rate(struct view_gpu *gpu, VkPhysicalDevice physical, const char *select)
+static int rate(struct fw_view_gpu *gpu, VkPhysicalDevice physical, const char *select)
 {
     VkPhysicalDeviceProperties props;
     vkGetPhysicalDeviceProperties(physical, &props);
@@ -164,7 +164,7 @@ static int rate(struct view_gpu *gpu, VkPhysicalDevice physical, const char *sel
     }
 }
 
-static enum fw_err choose_device(struct view_gpu *gpu, const char *select)
+static enum fw_err choose_device(struct fw_view_gpu *gpu, const char *select)
 {
     VkPhysicalDevice list[DEVICES_MAX];
     uint32_t count = DEVICES_MAX;
@@ -200,7 +200,7 @@ static enum fw_err choose_device(struct view_gpu *gpu, const char *select)
 }
 
 // Can the device tell when a picture was really shown?
-static bool can_wait(struct view_gpu *gpu)
+static bool can_wait(struct fw_view_gpu *gpu)
 {
     VkPhysicalDevicePresentWaitFeaturesKHR wait = {
         .sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_PRESENT_WAIT_FEATURES_KHR,
@@ -220,7 +220,7 @@ static bool can_wait(struct view_gpu *gpu)
     return id.presentId && wait.presentWait;
 }
 
-static enum fw_err create_device(struct view_gpu *gpu)
+static enum fw_err create_device(struct fw_view_gpu *gpu)
 {
     static const char *const extensions[] = {
         VK_KHR_SWAPCHAIN_EXTENSION_NAME,
@@ -259,7 +259,7 @@ static enum fw_err create_device(struct view_gpu *gpu)
         .ppEnabledExtensionNames = extensions,
     };
     enum fw_err err;
-    VIEW_VK(gpu, vkCreateDevice(gpu->physical, &info, NULL, &gpu->device));
+    FW_VIEW_VK(gpu, vkCreateDevice(gpu->physical, &info, NULL, &gpu->device));
     vkGetDeviceQueue(gpu->device, gpu->family, 0, &gpu->queue);
     if (wait)
         gpu->wait_for_present =
@@ -268,23 +268,24 @@ error:
     return err;
 }
 
-enum fw_err view_gpu_create(struct view_gpu *gpu, const struct view_gpu_params *params)
+enum fw_err fw_view_gpu_create(struct fw_view_gpu *gpu, const struct fw_view_gpu_params *params)
 {
-    *gpu = (struct view_gpu){ .log = params->log };
+    *gpu = (struct fw_view_gpu){ .log = params->log };
     enum fw_err err = create_instance(gpu, params->validation);
     if (!err)
-        VIEW_VK(gpu, glfwCreateWindowSurface(gpu->instance, params->window, NULL, &gpu->surface));
+        FW_VIEW_VK(gpu,
+                   glfwCreateWindowSurface(gpu->instance, params->window, NULL, &gpu->surface));
     if (!err)
         err = choose_device(gpu, params->select);
     if (!err)
         err = create_device(gpu);
 error:
     if (err)
-        view_gpu_finish(gpu);
+        fw_view_gpu_finish(gpu);
     return err;
 }
 
-void view_gpu_finish(struct view_gpu *gpu)
+void fw_view_gpu_finish(struct fw_view_gpu *gpu)
 {
     vkDestroyDevice(gpu->device, NULL);
     if (gpu->surface)

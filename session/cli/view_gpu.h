@@ -11,7 +11,7 @@
 #include "base/log.h"
 
 // Thread: the one that has the window. Fields are read-only outside view_gpu.c.
-struct view_gpu {
+struct fw_view_gpu {
     struct fw_log *log;
     VkInstance instance;
     VkDebugUtilsMessengerEXT messenger;
@@ -28,14 +28,14 @@ struct view_gpu {
     char why[256]; // in words, after a failure
 };
 
-struct view_gpu_params {
+struct fw_view_gpu_params {
     GLFWwindow *window;
     const char *select; // part of the device's name; NULL = the best that can present here
     bool validation;
     struct fw_log *log;
 };
 
-struct view_image {
+struct fw_view_image {
     VkImage image;
     VkImageView view;
     VkDeviceMemory memory;
@@ -43,39 +43,40 @@ struct view_image {
     VkFormat format;
 };
 
-struct view_buffer {
+struct fw_view_buffer {
     VkBuffer buffer;
     VkDeviceMemory memory;
     VkDeviceSize size;
     void *map; // coherent
 };
 
-enum fw_err view_gpu_create(struct view_gpu *gpu, const struct view_gpu_params *params);
-void view_gpu_finish(struct view_gpu *gpu); // accepts half-built
+enum fw_err fw_view_gpu_create(struct fw_view_gpu *gpu, const struct fw_view_gpu_params *params);
+void fw_view_gpu_finish(struct fw_view_gpu *gpu); // accepts half-built
 
 // FW_OK for success and for VK_SUBOPTIMAL_KHR; logs and puts into words what else there is.
-enum fw_err view_gpu_check(struct view_gpu *gpu, VkResult result, const char *call);
+enum fw_err fw_view_gpu_check(struct fw_view_gpu *gpu, VkResult result, const char *call);
 
 // `goto error` with `err` set when the call fails.
-#define VIEW_VK(gpu, call)                                                                         \
+#define FW_VIEW_VK(gpu, call)                                                                      \
     do {                                                                                           \
-        err = view_gpu_check((gpu), (call), #call);                                                \
+        err = fw_view_gpu_check((gpu), (call), #call);                                             \
         if (err)                                                                                   \
             goto error;                                                                            \
     } while (0)
 
 // A sampled image that copies go to, layout UNDEFINED.
-enum fw_err view_image_create(struct view_gpu *gpu, int width, int height, VkFormat format,
-                              struct view_image *out);
-void view_image_finish(struct view_gpu *gpu, struct view_image *image);
+enum fw_err fw_view_image_create(struct fw_view_gpu *gpu, int width, int height, VkFormat format,
+                                 struct fw_view_image *out);
+void fw_view_image_finish(struct fw_view_gpu *gpu, struct fw_view_image *image);
 // Host-visible, mapped, to copy from.
-enum fw_err view_buffer_create(struct view_gpu *gpu, VkDeviceSize size, struct view_buffer *out);
-void view_buffer_finish(struct view_gpu *gpu, struct view_buffer *buffer);
+enum fw_err fw_view_buffer_create(struct fw_view_gpu *gpu, VkDeviceSize size,
+                                  struct fw_view_buffer *out);
+void fw_view_buffer_finish(struct fw_view_gpu *gpu, struct fw_view_buffer *buffer);
 
-struct view_barrier {
+struct fw_view_barrier {
     VkImage image;
     VkImageLayout from, to;
     VkPipelineStageFlags2 after, before;
     VkAccessFlags2 written, used;
 };
-void view_gpu_barrier(VkCommandBuffer cmd, const struct view_barrier *barrier);
+void fw_view_gpu_barrier(VkCommandBuffer cmd, const struct fw_view_barrier *barrier);

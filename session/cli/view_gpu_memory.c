@@ -3,7 +3,7 @@
 
 #include <stdio.h>
 
-static enum fw_err allocate(struct view_gpu *gpu, const VkMemoryRequirements *needs,
+static enum fw_err allocate(struct fw_view_gpu *gpu, const VkMemoryRequirements *needs,
                             VkMemoryPropertyFlags want, VkDeviceMemory *memory)
 {
     enum fw_err err = FW_ERR_UNSUPPORTED;
@@ -18,7 +18,7 @@ static enum fw_err allocate(struct view_gpu *gpu, const VkMemoryRequirements *ne
                 .allocationSize = needs->size,
                 .memoryTypeIndex = i,
             };
-            VIEW_VK(gpu, vkAllocateMemory(gpu->device, &info, NULL, memory));
+            FW_VIEW_VK(gpu, vkAllocateMemory(gpu->device, &info, NULL, memory));
             return FW_OK;
         }
         want &= ~(VkMemoryPropertyFlags)VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT;
@@ -28,8 +28,8 @@ error:
     return err;
 }
 
-enum fw_err view_image_create(struct view_gpu *gpu, int width, int height, VkFormat format,
-                              struct view_image *out)
+enum fw_err fw_view_image_create(struct fw_view_gpu *gpu, int width, int height, VkFormat format,
+                                 struct fw_view_image *out)
 {
     const VkImageCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_CREATE_INFO,
@@ -43,13 +43,13 @@ enum fw_err view_image_create(struct view_gpu *gpu, int width, int height, VkFor
     };
     VkMemoryRequirements needs;
     enum fw_err err;
-    *out = (struct view_image){ .width = width, .height = height, .format = format };
-    VIEW_VK(gpu, vkCreateImage(gpu->device, &info, NULL, &out->image));
+    *out = (struct fw_view_image){ .width = width, .height = height, .format = format };
+    FW_VIEW_VK(gpu, vkCreateImage(gpu->device, &info, NULL, &out->image));
     vkGetImageMemoryRequirements(gpu->device, out->image, &needs);
     err = allocate(gpu, &needs, VK_MEMORY_PROPERTY_DEVICE_LOCAL_BIT, &out->memory);
     if (err)
         goto error;
-    VIEW_VK(gpu, vkBindImageMemory(gpu->device, out->image, out->memory, 0));
+    FW_VIEW_VK(gpu, vkBindImageMemory(gpu->device, out->image, out->memory, 0));
     const VkImageViewCreateInfo view = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
         .image = out->image,
@@ -57,22 +57,23 @@ enum fw_err view_image_create(struct view_gpu *gpu, int width, int height, VkFor
         .format = format,
         .subresourceRange = { VK_IMAGE_ASPECT_COLOR_BIT, 0, 1, 0, 1 },
     };
-    VIEW_VK(gpu, vkCreateImageView(gpu->device, &view, NULL, &out->view));
+    FW_VIEW_VK(gpu, vkCreateImageView(gpu->device, &view, NULL, &out->view));
     return FW_OK;
 error:
-    view_image_finish(gpu, out);
+    fw_view_image_finish(gpu, out);
     return err;
 }
 
-void view_image_finish(struct view_gpu *gpu, struct view_image *image)
+void fw_view_image_finish(struct fw_view_gpu *gpu, struct fw_view_image *image)
 {
     vkDestroyImageView(gpu->device, image->view, NULL);
     vkDestroyImage(gpu->device, image->image, NULL);
     vkFreeMemory(gpu->device, image->memory, NULL);
-    *image = (struct view_image){ 0 };
+    *image = (struct fw_view_image){ 0 };
 }
 
-enum fw_err view_buffer_create(struct view_gpu *gpu, VkDeviceSize size, struct view_buffer *out)
+enum fw_err fw_view_buffer_create(struct fw_view_gpu *gpu, VkDeviceSize size,
+                                  struct fw_view_buffer *out)
 {
     const VkBufferCreateInfo info = {
         .sType = VK_STRUCTURE_TYPE_BUFFER_CREATE_INFO,
@@ -81,30 +82,30 @@ enum fw_err view_buffer_create(struct view_gpu *gpu, VkDeviceSize size, struct v
     };
     VkMemoryRequirements needs;
     enum fw_err err;
-    *out = (struct view_buffer){ .size = size };
-    VIEW_VK(gpu, vkCreateBuffer(gpu->device, &info, NULL, &out->buffer));
+    *out = (struct fw_view_buffer){ .size = size };
+    FW_VIEW_VK(gpu, vkCreateBuffer(gpu->device, &info, NULL, &out->buffer));
     vkGetBufferMemoryRequirements(gpu->device, out->buffer, &needs);
     err = allocate(gpu, &needs,
                    VK_MEMORY_PROPERTY_HOST_VISIBLE_BIT | VK_MEMORY_PROPERTY_HOST_COHERENT_BIT,
                    &out->memory);
     if (err)
         goto error;
-    VIEW_VK(gpu, vkBindBufferMemory(gpu->device, out->buffer, out->memory, 0));
-    VIEW_VK(gpu, vkMapMemory(gpu->device, out->memory, 0, VK_WHOLE_SIZE, 0, &out->map));
+    FW_VIEW_VK(gpu, vkBindBufferMemory(gpu->device, out->buffer, out->memory, 0));
+    FW_VIEW_VK(gpu, vkMapMemory(gpu->device, out->memory, 0, VK_WHOLE_SIZE, 0, &out->map));
     return FW_OK;
 error:
-    view_buffer_finish(gpu, out);
+    fw_view_buffer_finish(gpu, out);
     return err;
 }
 
-void view_buffer_finish(struct view_gpu *gpu, struct view_buffer *buffer)
+void fw_view_buffer_finish(struct fw_view_gpu *gpu, struct fw_view_buffer *buffer)
 {
     vkDestroyBuffer(gpu->device, buffer->buffer, NULL);
     vkFreeMemory(gpu->device, buffer->memory, NULL);
-    *buffer = (struct view_buffer){ 0 };
+    *buffer = (struct fw_view_buffer){ 0 };
 }
 
-void view_gpu_barrier(VkCommandBuffer cmd, const struct view_barrier *b)
+void fw_view_gpu_barrier(VkCommandBuffer cmd, const struct fw_view_barrier *b)
 {
     const VkImageMemoryBarrier2 image = {
         .sType = VK_STRUCTURE_TYPE_IMAGE_MEMORY_BARRIER_2,

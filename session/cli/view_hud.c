@@ -5,50 +5,50 @@
 #include <stdio.h>
 #include <string.h>
 
-#define BACK   VIEW_RGBA(13, 15, 18, 215)
-#define TEXT   VIEW_RGBA(236, 238, 241, 255)
-#define SOFT   VIEW_RGBA(163, 171, 182, 255)
-#define ACCENT VIEW_RGBA(255, 180, 84, 255)
-#define GROOVE VIEW_RGBA(38, 43, 51, 235)
+#define BACK   FW_VIEW_RGBA(13, 15, 18, 215)
+#define TEXT   FW_VIEW_RGBA(236, 238, 241, 255)
+#define SOFT   FW_VIEW_RGBA(163, 171, 182, 255)
+#define ACCENT FW_VIEW_RGBA(255, 180, 84, 255)
+#define GROOVE FW_VIEW_RGBA(38, 43, 51, 235)
 
 // The server's blue and violet, the network's amber, ours green, as in the page.
-static const uint32_t stage_colors[VIEW_STAGE_COUNT] = {
-    VIEW_RGBA(77, 141, 255, 255),  // render
-    VIEW_RGBA(86, 200, 240, 255),  // convert
-    VIEW_RGBA(100, 116, 143, 255), // wait
-    VIEW_RGBA(169, 123, 255, 255), // encode
-    VIEW_RGBA(240, 124, 192, 255), // send
-    VIEW_RGBA(255, 180, 84, 255),  // network
-    VIEW_RGBA(123, 216, 143, 255), // decode
-    VIEW_RGBA(38, 184, 162, 255),  // present
+static const uint32_t stage_colors[FW_VIEW_STAGE_COUNT] = {
+    FW_VIEW_RGBA(77, 141, 255, 255),  // render
+    FW_VIEW_RGBA(86, 200, 240, 255),  // convert
+    FW_VIEW_RGBA(100, 116, 143, 255), // wait
+    FW_VIEW_RGBA(169, 123, 255, 255), // encode
+    FW_VIEW_RGBA(240, 124, 192, 255), // send
+    FW_VIEW_RGBA(255, 180, 84, 255),  // network
+    FW_VIEW_RGBA(123, 216, 143, 255), // decode
+    FW_VIEW_RGBA(38, 184, 162, 255),  // present
 };
 
 // In dots of the letters.
 enum { COLUMNS = 37, EDGE = 8, GRAPH_HEIGHT = 44, BIG = 2 };
 
 struct pen {
-    struct view_canvas *canvas;
+    struct fw_view_canvas *canvas;
     int dot, y; // next line
 };
 
 static int column(const struct pen *p, int letters)
 {
-    return (EDGE + letters * VIEW_CELL_WIDTH) * p->dot;
+    return (EDGE + letters * FW_VIEW_CELL_WIDTH) * p->dot;
 }
 
 static void right(const struct pen *p, int end, uint32_t color, const char *text)
 {
-    view_text(p->canvas, end - view_text_width(text, p->dot), p->y, p->dot, color, text);
+    fw_view_text(p->canvas, end - fw_view_text_width(text, p->dot), p->y, p->dot, color, text);
 }
 
 static void next_line(struct pen *p)
 {
-    p->y += VIEW_LINE_HEIGHT * p->dot;
+    p->y += FW_VIEW_LINE_HEIGHT * p->dot;
 }
 
 static void row(struct pen *p, const char *label, const char *value)
 {
-    view_text(p->canvas, column(p, 0), p->y, p->dot, SOFT, label);
+    fw_view_text(p->canvas, column(p, 0), p->y, p->dot, SOFT, label);
     right(p, column(p, COLUMNS), TEXT, value);
     next_line(p);
 }
@@ -69,10 +69,10 @@ static void row_ms(struct pen *p, const char *label, double ms)
     row(p, label, text);
 }
 
-static void row_percentiles(struct pen *p, const char *label, const struct view_percentiles *v)
+static void row_percentiles(struct pen *p, const char *label, const struct fw_view_percentiles *v)
 {
     const double ms[3] = { v->p50, v->p95, v->p99 };
-    view_text(p->canvas, column(p, 0), p->y, p->dot, SOFT, label);
+    fw_view_text(p->canvas, column(p, 0), p->y, p->dot, SOFT, label);
     for (int i = 0; i < 3; i++) {
         char text[24];
         ms_words(ms[i], text, sizeof(text));
@@ -93,48 +93,48 @@ static const char *codec_name(const char *codec)
 }
 
 // A column per picture, its stages one on another; as high as the slowest of them.
-static void graph(struct pen *p, const struct view_reading *r)
+static void graph(struct pen *p, const struct fw_view_reading *r)
 {
     const int height = GRAPH_HEIGHT * p->dot, left = column(p, 0);
-    const int step = (column(p, COLUMNS) - left) / VIEW_GRAPH;
-    const int width = step * VIEW_GRAPH;
+    const int step = (column(p, COLUMNS) - left) / FW_VIEW_GRAPH;
+    const int width = step * FW_VIEW_GRAPH;
     double top = 20;
     char text[32];
     for (unsigned i = 0; i < r->graph_count; i++) {
         double sum = 0;
-        for (int s = 0; s < VIEW_STAGE_COUNT; s++)
+        for (int s = 0; s < FW_VIEW_STAGE_COUNT; s++)
             sum += r->graph[i].ms[s];
         top = sum > top ? sum : top;
     }
-    view_fill(p->canvas, left, p->y, width, height, GROOVE);
+    fw_view_fill(p->canvas, left, p->y, width, height, GROOVE);
     for (unsigned i = 0; i < r->graph_count; i++) {
         const int x = left + width - (int)(r->graph_count - i) * step;
         double sum = 0;
-        for (int s = 0; s < VIEW_STAGE_COUNT; s++) {
+        for (int s = 0; s < FW_VIEW_STAGE_COUNT; s++) {
             const int low = (int)lround(sum / top * height);
             sum += r->graph[i].ms[s];
             const int high = (int)lround(sum / top * height);
-            view_fill(p->canvas, x, p->y + height - high, step > 1 ? step - 1 : 1, high - low,
-                      stage_colors[s]);
+            fw_view_fill(p->canvas, x, p->y + height - high, step > 1 ? step - 1 : 1, high - low,
+                         stage_colors[s]);
         }
     }
     snprintf(text, sizeof(text), "%.0f ms", top);
-    view_text(p->canvas, left + 2 * p->dot, p->y + 2 * p->dot, p->dot, SOFT, text);
+    fw_view_text(p->canvas, left + 2 * p->dot, p->y + 2 * p->dot, p->dot, SOFT, text);
     p->y += height + 6 * p->dot;
 }
 
 // What each stage takes, two to a line.
-static void legend(struct pen *p, const struct view_reading *r)
+static void legend(struct pen *p, const struct fw_view_reading *r)
 {
-    for (int i = 0; i < VIEW_STAGE_COUNT; i++) {
+    for (int i = 0; i < FW_VIEW_STAGE_COUNT; i++) {
         char text[24];
         const int x = column(p, i % 2 ? COLUMNS / 2 + 1 : 0);
         ms_words(r->stage_ms[i], text, sizeof(text));
-        view_fill(p->canvas, x, p->y, 6 * p->dot, 7 * p->dot, stage_colors[i]);
-        view_text(p->canvas, x + 2 * VIEW_CELL_WIDTH * p->dot, p->y, p->dot, SOFT,
-                  view_stage_names[i]);
-        right(p, x + 17 * VIEW_CELL_WIDTH * p->dot, TEXT, text);
-        if (i % 2 || i == VIEW_STAGE_COUNT - 1)
+        fw_view_fill(p->canvas, x, p->y, 6 * p->dot, 7 * p->dot, stage_colors[i]);
+        fw_view_text(p->canvas, x + 2 * FW_VIEW_CELL_WIDTH * p->dot, p->y, p->dot, SOFT,
+                     fw_view_stage_names[i]);
+        right(p, x + 17 * FW_VIEW_CELL_WIDTH * p->dot, TEXT, text);
+        if (i % 2 || i == FW_VIEW_STAGE_COUNT - 1)
             next_line(p);
     }
 }
@@ -142,12 +142,12 @@ static void legend(struct pen *p, const struct view_reading *r)
 static void lead(const struct pen *p, int at, const char *label, const char *value)
 {
     const int big = BIG * p->dot;
-    view_text(p->canvas, column(p, at), p->y, p->dot, SOFT, label);
-    view_text(p->canvas, column(p, at), p->y + VIEW_LINE_HEIGHT * p->dot, big, TEXT, value);
+    fw_view_text(p->canvas, column(p, at), p->y, p->dot, SOFT, label);
+    fw_view_text(p->canvas, column(p, at), p->y + FW_VIEW_LINE_HEIGHT * p->dot, big, TEXT, value);
 }
 
 // What matters most, large.
-static void headline(struct pen *p, const struct view_reading *r)
+static void headline(struct pen *p, const struct fw_view_reading *r)
 {
     char text[32];
     ms_words(r->age_ms, text, sizeof(text));
@@ -156,14 +156,14 @@ static void headline(struct pen *p, const struct view_reading *r)
     lead(p, 12, "Input, ms", text);
     snprintf(text, sizeof(text), "%.0f", r->fps);
     lead(p, 27, "Shown, fps", text);
-    p->y += (VIEW_LINE_HEIGHT + 24) * p->dot;
+    p->y += (FW_VIEW_LINE_HEIGHT + 24) * p->dot;
 }
 
-static void percentile_table(struct pen *p, const struct view_reading *r)
+static void percentile_table(struct pen *p, const struct fw_view_reading *r)
 {
     static const char *const names[3] = { "P50", "P95", "P99" };
     p->y += 4 * p->dot;
-    view_text(p->canvas, column(p, 0), p->y, p->dot, ACCENT, "ms");
+    fw_view_text(p->canvas, column(p, 0), p->y, p->dot, ACCENT, "ms");
     for (int i = 0; i < 3; i++)
         right(p, column(p, 23 + 7 * i), ACCENT, names[i]);
     next_line(p);
@@ -172,7 +172,8 @@ static void percentile_table(struct pen *p, const struct view_reading *r)
     p->y += 4 * p->dot;
 }
 
-static void facts(struct pen *p, const struct view_reading *r, const struct view_hud_words *words)
+static void facts(struct pen *p, const struct fw_view_reading *r,
+                  const struct fw_view_hud_words *words)
 {
     char text[96];
     snprintf(text, sizeof(text), "%lu of %lu", r->dropped, r->received);
@@ -191,14 +192,14 @@ static void facts(struct pen *p, const struct view_reading *r, const struct view
         row(p, "Recording", words->recording);
 }
 
-void view_hud_draw(struct view_canvas *canvas, const struct view_reading *r,
-                   const struct view_hud_words *words, bool full, int dot)
+void fw_view_hud_draw(struct fw_view_canvas *canvas, const struct fw_view_reading *r,
+                      const struct fw_view_hud_words *words, bool full, int dot)
 {
     struct pen p = { canvas, dot, EDGE * dot };
-    const int lines = full ? 11 + (words->recording != NULL) + (VIEW_STAGE_COUNT + 1) / 2 : 0;
-    const int height = 2 * EDGE + VIEW_LINE_HEIGHT + 24 + GRAPH_HEIGHT;
-    if (!view_canvas_begin(canvas, (2 * EDGE + COLUMNS * VIEW_CELL_WIDTH) * dot,
-                           (height + lines * VIEW_LINE_HEIGHT + (full ? 14 : 0)) * dot, BACK))
+    const int lines = full ? 11 + (words->recording != NULL) + (FW_VIEW_STAGE_COUNT + 1) / 2 : 0;
+    const int height = 2 * EDGE + FW_VIEW_LINE_HEIGHT + 24 + GRAPH_HEIGHT;
+    if (!fw_view_canvas_begin(canvas, (2 * EDGE + COLUMNS * FW_VIEW_CELL_WIDTH) * dot,
+                              (height + lines * FW_VIEW_LINE_HEIGHT + (full ? 14 : 0)) * dot, BACK))
         return;
     headline(&p, r);
     graph(&p, r);
@@ -207,10 +208,10 @@ void view_hud_draw(struct view_canvas *canvas, const struct view_reading *r,
         percentile_table(&p, r);
         facts(&p, r, words);
     }
-    view_canvas_done(canvas);
+    fw_view_canvas_done(canvas);
 }
 
-void view_help_draw(struct view_canvas *canvas, int dot)
+void fw_view_help_draw(struct fw_view_canvas *canvas, int dot)
 {
     static const char *const keys[][2] = {
         { "Turn", "drag with the left button" },
@@ -224,13 +225,13 @@ void view_help_draw(struct view_canvas *canvas, int dot)
     };
     enum { KEYS = sizeof(keys) / sizeof(keys[0]), HELP_COLUMNS = 46 };
     struct pen p = { canvas, dot, EDGE * dot };
-    if (!view_canvas_begin(canvas, (2 * EDGE + HELP_COLUMNS * VIEW_CELL_WIDTH) * dot,
-                           (2 * EDGE + KEYS * VIEW_LINE_HEIGHT - 4) * dot, BACK))
+    if (!fw_view_canvas_begin(canvas, (2 * EDGE + HELP_COLUMNS * FW_VIEW_CELL_WIDTH) * dot,
+                              (2 * EDGE + KEYS * FW_VIEW_LINE_HEIGHT - 4) * dot, BACK))
         return;
     for (int i = 0; i < KEYS; i++) {
-        view_text(canvas, column(&p, 0), p.y, dot, SOFT, keys[i][0]);
-        view_text(canvas, column(&p, 17), p.y, dot, TEXT, keys[i][1]);
+        fw_view_text(canvas, column(&p, 0), p.y, dot, SOFT, keys[i][0]);
+        fw_view_text(canvas, column(&p, 17), p.y, dot, TEXT, keys[i][1]);
         next_line(&p);
     }
-    view_canvas_done(canvas);
+    fw_view_canvas_done(canvas);
 }

@@ -124,7 +124,7 @@ static const uint8_t codes[GLFW_KEY_LAST + 1] = {
     [GLFW_KEY_F24] = 194,
 };
 
-int view_key_code(int glfw_key)
+int fw_view_key_code(int glfw_key)
 {
     return glfw_key >= 0 && glfw_key <= GLFW_KEY_LAST ? codes[glfw_key] : 0;
 }

@@ -40,8 +40,8 @@ struct outbox {
     const char *key_reason; // NULL = no key frame wanted
 };
 
-struct view_link {
-    struct view_link_params p;
+struct fw_view_link {
+    struct fw_view_link_params p;
     pthread_t thread;
     int wake; // eventfd
     pthread_mutex_t lock;
@@ -51,7 +51,7 @@ struct view_link {
     int width, height;
     bool visible;
     struct outbox out;
-    struct view_link_state state;
+    struct fw_view_link_state state;
     // --- the link's thread
     struct fw_watch *watch;
     struct outbox taken;
@@ -59,7 +59,7 @@ struct view_link {
     unsigned seed;
 };
 
-static void wake_up(struct view_link *l)
+static void wake_up(struct fw_view_link *l)
 {
     const uint64_t one = 1;
     if (write(l->wake, &one, sizeof(one)) < 0)
@@ -68,7 +68,7 @@ static void wake_up(struct view_link *l)
 
 // ---- state
 
-static void set_phase(struct view_link *l, enum view_phase phase, const char *code,
+static void set_phase(struct fw_view_link *l, enum fw_view_phase phase, const char *code,
                       const char *message)
 {
     pthread_mutex_lock(&l->lock);
@@ -80,7 +80,7 @@ static void set_phase(struct view_link *l, enum view_phase phase, const char *co
     l->p.changed(l->p.user);
 }
 
-static void set_silent(struct view_link *l, bool silent)
+static void set_silent(struct fw_view_link *l, bool silent)
 {
     pthread_mutex_lock(&l->lock);
     const bool changed = l->state.silent != silent;
@@ -90,7 +90,7 @@ static void set_silent(struct view_link *l, bool silent)
         l->p.changed(l->p.user);
 }
 
-static bool stopping(struct view_link *l)
+static bool stopping(struct fw_view_link *l)
 {
     pthread_mutex_lock(&l->lock);
     const bool stop = l->stop;
@@ -102,38 +102,38 @@ static bool stopping(struct view_link *l)
 
 static void on_video(void *user, const struct fw_wire_video *video, size_t bytes, int64_t now_ns)
 {
-    struct view_link *l = user;
-    view_figures_received(l->p.figures, video, bytes, now_ns);
+    struct fw_view_link *l = user;
+    fw_view_figures_received(l->p.figures, video, bytes, now_ns);
     l->heard_ns = now_ns;
     l->p.video(l->p.user, video, now_ns);
 }
 
 static void on_beacon(void *user, const struct fw_wire_beacon *beacon, int64_t now_ns)
 {
-    struct view_link *l = user;
-    view_figures_beacon(l->p.figures, beacon, now_ns);
-    view_figures_clock(l->p.figures, fw_watch_clock(l->watch));
+    struct fw_view_link *l = user;
+    fw_view_figures_beacon(l->p.figures, beacon, now_ns);
+    fw_view_figures_clock(l->p.figures, fw_watch_clock(l->watch));
     l->heard_ns = now_ns;
 }
 
 static void on_stamp(void *user, const struct fw_wire_stamp *stamp, int64_t now_ns)
 {
-    struct view_link *l = user;
+    struct fw_view_link *l = user;
     (void)now_ns;
-    view_figures_clock(l->p.figures, fw_watch_clock(l->watch));
-    view_figures_stamp(l->p.figures, stamp);
+    fw_view_figures_clock(l->p.figures, fw_watch_clock(l->watch));
+    fw_view_figures_stamp(l->p.figures, stamp);
 }
 
 static void on_input_seen(void *user, uint64_t seq, int64_t since_ns, int64_t seen_ns)
 {
-    const struct view_link *l = user;
+    const struct fw_view_link *l = user;
     (void)seq;
-    view_figures_input(l->p.figures, since_ns, seen_ns);
+    fw_view_figures_input(l->p.figures, since_ns, seen_ns);
 }
 
 static void on_info(void *user, const struct fw_watch_info *info)
 {
-    struct view_link *l = user;
+    struct fw_view_link *l = user;
     pthread_mutex_lock(&l->lock);
     // What has failed is cleared away after a while: why it failed is still what there is to say.
     const bool late =
@@ -150,13 +150,13 @@ static void on_info(void *user, const struct fw_watch_info *info)
 
 static void on_media_open(void *user)
 {
-    struct view_link *l = user;
+    struct fw_view_link *l = user;
     l->p.restart(l->p.user);
 }
 
 // ---- saying what is due
 
-static void say_inputs(struct view_link *l)
+static void say_inputs(struct fw_view_link *l)
 {
     struct outbox *o = &l->taken;
     for (unsigned i = 0, n; i < o->input_count; i += n) {
@@ -166,7 +166,7 @@ static void say_inputs(struct view_link *l)
     }
 }
 
-static void say(struct view_link *l)
+static void say(struct fw_view_link *l)
 {
     struct outbox *o = &l->taken;
     int width, height;
@@ -196,7 +196,7 @@ static void say(struct view_link *l)
 // ---- the thread
 
 // Waits for the sockets, for something to say, or for `ms`.
-static void rest(struct view_link *l, int ms)
+static void rest(struct fw_view_link *l, int ms)
 {
     uint64_t count;
     int fds[2] = { -1, -1 };
@@ -223,7 +223,7 @@ static bool is_final(const char *code)
 }
 
 // One connection, from the attempt to its end. True: it is worth another.
-static bool watch_once(struct view_link *l)
+static bool watch_once(struct fw_view_link *l)
 {
     struct fw_remote_error error;
     struct fw_watch_params params = {
@@ -246,18 +246,19 @@ static bool watch_once(struct view_link *l)
     l->out.resized = l->out.visibility = false;
     l->out.ack_count = l->out.input_count = 0;
     pthread_mutex_unlock(&l->lock);
-    set_phase(l, VIEW_CONNECTING, "", "");
+    set_phase(l, FW_VIEW_CONNECTING, "", "");
     if (fw_watch_open(&l->watch, &params, &error)) {
-        set_phase(l, is_final(error.code) ? VIEW_ENDED : VIEW_WAITING, error.code, error.message);
+        set_phase(l, is_final(error.code) ? FW_VIEW_ENDED : FW_VIEW_WAITING, error.code,
+                  error.message);
         return !is_final(error.code);
     }
-    view_figures_reconnect(l->p.figures);
+    fw_view_figures_reconnect(l->p.figures);
     l->heard_ns = fw_now_ns();
     pthread_mutex_lock(&l->lock);
     l->state.info = *fw_watch_info(l->watch);
     l->state.attempt = 0;
     pthread_mutex_unlock(&l->lock);
-    set_phase(l, VIEW_OPEN, "", "");
+    set_phase(l, FW_VIEW_OPEN, "", "");
     enum fw_err err = FW_OK;
     while (!err && !stopping(l)) {
         say(l);
@@ -271,12 +272,12 @@ static bool watch_once(struct view_link *l)
     fw_watch_close(&l->watch);
     const bool over = strcmp(info.state, "closing") == 0 || strcmp(info.state, "failed") == 0 ||
                       is_final(info.code);
-    set_phase(l, over ? VIEW_ENDED : VIEW_WAITING, info.code, info.message);
+    set_phase(l, over ? FW_VIEW_ENDED : FW_VIEW_WAITING, info.code, info.message);
     return !over;
 }
 
 // Full jitter over the capped delay, so that viewers do not come back in step.
-static void wait_to_retry(struct view_link *l)
+static void wait_to_retry(struct fw_view_link *l)
 {
     pthread_mutex_lock(&l->lock);
     const unsigned attempt = l->state.attempt++;
@@ -295,7 +296,7 @@ static void wait_to_retry(struct view_link *l)
     }
 }
 
-static void finish(struct view_link *l)
+static void finish(struct fw_view_link *l)
 {
     if (l->wake >= 0)
         close(l->wake);
@@ -306,7 +307,7 @@ static void finish(struct view_link *l)
 
 static void *run(void *user)
 {
-    struct view_link *l = user;
+    struct fw_view_link *l = user;
     pthread_setname_np(pthread_self(), "view-link");
     while (!stopping(l) && watch_once(l))
         wait_to_retry(l);
@@ -317,10 +318,10 @@ static void *run(void *user)
     return NULL;
 }
 
-enum fw_err view_link_start(struct view_link **link, const struct view_link_params *params)
+enum fw_err fw_view_link_start(struct fw_view_link **link, const struct fw_view_link_params *params)
 {
     *link = NULL;
-    struct view_link *l = calloc(1, sizeof(*l));
+    struct fw_view_link *l = calloc(1, sizeof(*l));
     if (!l)
         return FW_ERR_NOMEM;
     l->p = *params;
@@ -345,7 +346,7 @@ enum fw_err view_link_start(struct view_link **link, const struct view_link_para
     return FW_OK;
 }
 
-bool view_link_stop(struct view_link *l)
+bool fw_view_link_stop(struct fw_view_link *l)
 {
     struct timespec until;
     clock_gettime(CLOCK_MONOTONIC, &until);
@@ -364,7 +365,7 @@ bool view_link_stop(struct view_link *l)
     return ended;
 }
 
-void view_link_destroy(struct view_link **link)
+void fw_view_link_destroy(struct fw_view_link **link)
 {
     if (*link)
         finish(*link);
@@ -373,15 +374,15 @@ void view_link_destroy(struct view_link **link)
 
 // ---- for the other threads
 
-void view_link_get(struct view_link *l, struct view_link_state *out)
+void fw_view_link_get(struct fw_view_link *l, struct fw_view_link_state *out)
 {
     pthread_mutex_lock(&l->lock);
     *out = l->state;
     pthread_mutex_unlock(&l->lock);
 }
 
-void view_link_ack(struct view_link *l, uint64_t frame_id, enum fw_wire_ack_what what,
-                   int64_t at_ns)
+void fw_view_link_ack(struct fw_view_link *l, uint64_t frame_id, enum fw_wire_ack_what what,
+                      int64_t at_ns)
 {
     pthread_mutex_lock(&l->lock);
     struct outbox *o = &l->out;
@@ -392,7 +393,7 @@ void view_link_ack(struct view_link *l, uint64_t frame_id, enum fw_wire_ack_what
         wake_up(l);
 }
 
-void view_link_input(struct view_link *l, const struct fw_wire_input *event)
+void fw_view_link_input(struct fw_view_link *l, const struct fw_wire_input *event)
 {
     pthread_mutex_lock(&l->lock);
     struct outbox *o = &l->out;
@@ -405,7 +406,7 @@ void view_link_input(struct view_link *l, const struct fw_wire_input *event)
     wake_up(l);
 }
 
-void view_link_viewport(struct view_link *l, int width, int height)
+void fw_view_link_viewport(struct fw_view_link *l, int width, int height)
 {
     pthread_mutex_lock(&l->lock);
     l->out.resized |= l->width != width || l->height != height;
@@ -415,7 +416,7 @@ void view_link_viewport(struct view_link *l, int width, int height)
     wake_up(l);
 }
 
-void view_link_visible(struct view_link *l, bool visible)
+void fw_view_link_visible(struct fw_view_link *l, bool visible)
 {
     pthread_mutex_lock(&l->lock);
     l->out.visibility |= l->visible != visible;
@@ -424,7 +425,7 @@ void view_link_visible(struct view_link *l, bool visible)
     wake_up(l);
 }
 
-void view_link_want_key(struct view_link *l, const char *reason)
+void fw_view_link_want_key(struct fw_view_link *l, const char *reason)
 {
     pthread_mutex_lock(&l->lock);
     l->out.key_reason = reason;
@@ -432,7 +433,7 @@ void view_link_want_key(struct view_link *l, const char *reason)
     wake_up(l);
 }
 
-void view_link_nudge(struct view_link *l)
+void fw_view_link_nudge(struct fw_view_link *l)
 {
     pthread_mutex_lock(&l->lock);
     l->nudged = true;

@@ -11,10 +11,10 @@
 #include "session/cli/view_figures.h"
 #include "stream/client/watch.h"
 
-enum view_phase { VIEW_CONNECTING, VIEW_OPEN, VIEW_WAITING, VIEW_ENDED };
+enum fw_view_phase { FW_VIEW_CONNECTING, FW_VIEW_OPEN, FW_VIEW_WAITING, FW_VIEW_ENDED };
 
-struct view_link_state {
-    enum view_phase phase;
+struct fw_view_link_state {
+    enum fw_view_phase phase;
     unsigned attempt;          // of coming back, 0 = the first connection
     bool silent;               // open, but nothing was heard for some seconds
     char code[48];             // why it ended or was cut: the server's code
@@ -22,38 +22,39 @@ struct view_link_state {
     struct fw_watch_info info; // what the server said last
 };
 
-struct view_link_params {
+struct fw_view_link_params {
     const struct fw_remote *remote; // outlives the link
     const char *id, *token;         // of the session; outlive the link
     int width, height;              // of the window, device pixels
     double pixel_ratio;
-    struct view_figures *figures;
-    // On the link's thread; they must not call view_link_stop().
+    struct fw_view_figures *figures;
+    // On the link's thread; they must not call fw_view_link_stop().
     void (*video)(void *user, const struct fw_wire_video *video, int64_t now_ns);
     void (*restart)(void *user); // pictures start anew with a key frame
-    void (*changed)(void *user); // view_link_state() has news
+    void (*changed)(void *user); // fw_view_link_state() has news
     void *user;
     struct fw_log *log;
 };
 
-struct view_link;
+struct fw_view_link;
 
-enum fw_err view_link_start(struct view_link **link, const struct view_link_params *params);
+enum fw_err fw_view_link_start(struct fw_view_link **link,
+                               const struct fw_view_link_params *params);
 // Says bye and waits half a second at most. False: its thread is still inside of a connection
 // attempt, and what the link was given must stay until the process ends.
 // The functions below may be called until it is destroyed.
-bool view_link_stop(struct view_link *link);
-// After view_link_stop() has said true.
-void view_link_destroy(struct view_link **link);
+bool fw_view_link_stop(struct fw_view_link *link);
+// After fw_view_link_stop() has said true.
+void fw_view_link_destroy(struct fw_view_link **link);
 
 // Thread: any, from here on. None of them waits for the network.
-void view_link_get(struct view_link *link, struct view_link_state *out);
-void view_link_ack(struct view_link *link, uint64_t frame_id, enum fw_wire_ack_what what,
-                   int64_t at_ns);
+void fw_view_link_get(struct fw_view_link *link, struct fw_view_link_state *out);
+void fw_view_link_ack(struct fw_view_link *link, uint64_t frame_id, enum fw_wire_ack_what what,
+                      int64_t at_ns);
 // seq and time are filled in; motion is left out when too much waits, the rest is kept.
-void view_link_input(struct view_link *link, const struct fw_wire_input *event);
-void view_link_viewport(struct view_link *link, int width, int height);
-void view_link_visible(struct view_link *link, bool visible);
-void view_link_want_key(struct view_link *link, const char *reason);
+void fw_view_link_input(struct fw_view_link *link, const struct fw_wire_input *event);
+void fw_view_link_viewport(struct fw_view_link *link, int width, int height);
+void fw_view_link_visible(struct fw_view_link *link, bool visible);
+void fw_view_link_want_key(struct fw_view_link *link, const char *reason);
 // Tries again at once, if it waits.
-void view_link_nudge(struct view_link *link);
+void fw_view_link_nudge(struct fw_view_link *link);

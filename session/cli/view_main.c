@@ -20,9 +20,9 @@ static int fail(const char *message)
 }
 
 // The session that the address names, or a new one.
-static enum fw_err find_session(const struct view_options *options, const struct view_run *run,
-                                struct fw_remote *remote, struct fw_remote_session *session,
-                                struct fw_remote_error *error)
+static enum fw_err find_session(const struct fw_view_options *options,
+                                const struct fw_view_run *run, struct fw_remote *remote,
+                                struct fw_remote_session *session, struct fw_remote_error *error)
 {
     const struct fw_target *target = &remote->target;
     int width, height;
@@ -34,7 +34,7 @@ static enum fw_err find_session(const struct view_options *options, const struct
     }
     const char *source = options->source ? options->source : "demo";
     const bool model = strcmp(source, "demo") != 0 && strcmp(source, "testcard") != 0;
-    view_run_size(run, &width, &height);
+    fw_view_run_size(run, &width, &height);
     json_t *request = json_pack("{s:s, s:i, s:i, s:i}", "source",
                                 strcmp(source, "testcard") == 0 ? source : "scene", "width", width,
                                 "height", height, "fps", options->fps);
@@ -66,25 +66,25 @@ static void end_session(const struct fw_remote *remote, const char *id)
         fw_remote_delete(remote, id, &error);
 }
 
-static int run_viewer(const struct view_options *options, struct fw_remote *remote)
+static int run_viewer(const struct fw_view_options *options, struct fw_remote *remote)
 {
     struct fw_remote_session session = { .id = "" };
     struct fw_remote_error error = { .status = 0 };
-    struct view_run *run = NULL;
+    struct fw_view_run *run = NULL;
     char message[512] = "";
     int code = 1;
-    if (view_run_create(&run, options, message, sizeof(message)))
+    if (fw_view_run_create(&run, options, message, sizeof(message)))
         return fail(message);
     if (find_session(options, run, remote, &session, &error)) {
         const bool source = strcmp(error.code, "invalid_argument") == 0;
         snprintf(message, sizeof(message), "%s%s", source ? "--source: " : "", error.message);
         fail(message);
     } else {
-        code = view_run_session(run, remote, &session);
+        code = fw_view_run_session(run, remote, &session);
         if (!remote->target.session[0])
             end_session(remote, session.id);
     }
-    view_run_destroy(&run);
+    fw_view_run_destroy(&run);
     return code;
 }
 
@@ -92,7 +92,7 @@ static int run_viewer(const struct view_options *options, struct fw_remote *remo
 static void hold_signals(void)
 {
     sigset_t set;
-    view_run_signals(&set);
+    fw_view_run_signals(&set);
     pthread_sigmask(SIG_BLOCK, &set, NULL);
     signal(SIGPIPE, SIG_IGN);
 }
@@ -100,14 +100,14 @@ static void hold_signals(void)
 int main(int argc, char **argv)
 {
     static struct fw_remote remote;
-    struct view_options options;
+    struct fw_view_options options;
     char message[512];
-    if (view_options_parse(&options, argc, argv, message, sizeof(message))) {
+    if (fw_view_options_parse(&options, argc, argv, message, sizeof(message))) {
         fail(message);
         return EXIT_USAGE;
     }
     if (options.help) {
-        view_options_help(stdout);
+        fw_view_options_help(stdout);
         return 0;
     }
     if (fw_target_parse(&remote.target, options.url, message, sizeof(message))) {

@@ -11,11 +11,11 @@ enum kind { FLAG, TEXT, WHOLE, REAL, SIZE, LEVEL };
 struct option {
     const char *name, *value, *help;
     enum kind kind;
-    size_t offset;   // into struct view_options
+    size_t offset;   // into struct fw_view_options
     double min, max; // of WHOLE and REAL
 };
 
-#define AT(field) offsetof(struct view_options, field)
+#define AT(field) offsetof(struct fw_view_options, field)
 
 static const struct option list[] = {
     { "--source", "NAME", "what to start: demo, testcard, or a file of the models folder [demo]",
@@ -47,7 +47,7 @@ static const struct option list[] = {
 };
 enum { OPTIONS = sizeof(list) / sizeof(list[0]) };
 
-void view_options_help(FILE *out)
+void fw_view_options_help(FILE *out)
 {
     fputs("framewire view URL [option…]\n\n"
           "A window of its own for a session: the server's address starts a new one, the address\n"
@@ -78,7 +78,7 @@ static bool set_number(void *field, const struct option *o, const char *value)
     return true;
 }
 
-static bool set_size(struct view_options *options, const char *value)
+static bool set_size(struct fw_view_options *options, const char *value)
 {
     char after;
     return sscanf(value, "%5dx%5d%c", &options->width, &options->height, &after) == 2 &&
@@ -86,7 +86,7 @@ static bool set_size(struct view_options *options, const char *value)
            options->height <= 2160;
 }
 
-static bool set(struct view_options *options, const struct option *o, const char *value)
+static bool set(struct fw_view_options *options, const struct option *o, const char *value)
 {
     void *field = (char *)options + o->offset;
     switch (o->kind) {
@@ -125,15 +125,15 @@ static enum fw_err refuse(char *message, size_t size, const struct option *o, co
     return FW_ERR_INVALID;
 }
 
-enum fw_err view_options_parse(struct view_options *options, int argc, char **argv, char *message,
-                               size_t size)
+enum fw_err fw_view_options_parse(struct fw_view_options *options, int argc, char **argv,
+                                  char *message, size_t size)
 {
-    *options = (struct view_options){ .width = 1280,
-                                      .height = 720,
-                                      .fps = 60,
-                                      .decoder = "auto",
-                                      .convert = "auto",
-                                      .log_level = FW_LOG_WARN };
+    *options = (struct fw_view_options){ .width = 1280,
+                                         .height = 720,
+                                         .fps = 60,
+                                         .decoder = "auto",
+                                         .convert = "auto",
+                                         .log_level = FW_LOG_WARN };
     for (int i = 1; i < argc; i++) {
         const char *arg = argv[i];
         if (strcmp(arg, "-h") == 0)

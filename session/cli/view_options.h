@@ -8,7 +8,7 @@
 #include "base/err.h"
 #include "base/log.h"
 
-struct view_options {
+struct fw_view_options {
     const char *url;
     const char *token_file, *tls_ca;
     const char *source; // "demo", "testcard" or a file of the models folder; NULL = not given
@@ -28,6 +28,6 @@ struct view_options {
 };
 
 // FW_ERR_INVALID with a sentence in `message`.
-enum fw_err view_options_parse(struct view_options *options, int argc, char **argv, char *message,
-                               size_t size);
-void view_options_help(FILE *out);
+enum fw_err fw_view_options_parse(struct fw_view_options *options, int argc, char **argv,
+                                  char *message, size_t size);
+void fw_view_options_help(FILE *out);

@@ -15,12 +15,12 @@ enum { QUEUE_SOFT = 3, QUEUE_HARD = 32, KEY_RETRY_MS = 3000 };
 
 struct unit {
     AVPacket *packet;
-    struct view_frame_info info;
+    struct fw_view_frame_info info;
     bool held;
 };
 
-struct view_player {
-    struct view_player_params p;
+struct fw_view_player {
+    struct fw_view_player_params p;
     pthread_t thread;
     bool started;
     pthread_mutex_t lock;
@@ -30,41 +30,41 @@ struct view_player {
     struct unit queue[QUEUE_HARD]; // oldest first
     unsigned queued;
     AVFrame *newest; // with data = not taken yet
-    struct view_frame_info newest_info;
+    struct fw_view_frame_info newest_info;
     bool fresh;
     char decoder_name[24];
     bool need_key;
     int64_t asked_ns; // for a key frame that has not come; 0 = not
     // --- the decoding thread's
-    struct view_decoder *decoder;
+    struct fw_view_decoder *decoder;
     unsigned failures;
     AVFrame *work;
 };
 
-static void ack(struct view_player *p, uint64_t id, enum fw_wire_ack_what what, int64_t at_ns)
+static void ack(struct fw_view_player *p, uint64_t id, enum fw_wire_ack_what what, int64_t at_ns)
 {
     p->p.ack(p->p.user, id, what, at_ns);
 }
 
-static void drop(struct view_player *p, uint64_t id)
+static void drop(struct fw_view_player *p, uint64_t id)
 {
-    view_figures_dropped(p->p.figures);
+    fw_view_figures_dropped(p->p.figures);
     ack(p, id, FW_ACK_DROPPED, fw_now_ns());
 }
 
 // Called with the lock. Asks once; again, slowly, while none comes.
-static void ask(struct view_player *p, const char *reason)
+static void ask(struct fw_view_player *p, const char *reason)
 {
     const int64_t now = fw_now_ns();
     if (p->asked_ns && now - p->asked_ns < KEY_RETRY_MS * (int64_t)FW_NS_PER_MS)
         return;
     p->asked_ns = now;
-    view_figures_key_request(p->p.figures);
+    fw_view_figures_key_request(p->p.figures);
     p->p.want_key(p->p.user, reason);
 }
 
 // Called with the lock.
-static void empty_queue(struct view_player *p)
+static void empty_queue(struct fw_view_player *p)
 {
     for (unsigned i = 0; i < p->queued; i++) {
         struct unit *u = &p->queue[i];
@@ -91,7 +91,7 @@ static AVPacket *copy_payload(const struct fw_wire_video *video)
 }
 
 // Called with the lock. False: it is not to be decoded.
-static bool wanted(struct view_player *p, const struct fw_wire_video *video)
+static bool wanted(struct fw_view_player *p, const struct fw_wire_video *video)
 {
     if (p->paused)
         return false;
@@ -107,11 +107,12 @@ static bool wanted(struct view_player *p, const struct fw_wire_video *video)
     return true;
 }
 
-void view_player_feed(struct view_player *p, const struct fw_wire_video *video, int64_t now_ns)
+void fw_view_player_feed(struct fw_view_player *p, const struct fw_wire_video *video,
+                         int64_t now_ns)
 {
     AVPacket *packet = copy_payload(video);
     if (packet && p->p.record)
-        view_record_feed(p->p.record, packet, video, now_ns);
+        fw_view_record_feed(p->p.record, packet, video, now_ns);
     pthread_mutex_lock(&p->lock);
     if (!packet || !wanted(p, video)) {
         ack(p, video->frame_id, FW_ACK_RECEIVED, now_ns);
@@ -135,7 +136,7 @@ void view_player_feed(struct view_player *p, const struct fw_wire_video *video, 
     pthread_mutex_unlock(&p->lock);
 }
 
-void view_player_restart(struct view_player *p)
+void fw_view_player_restart(struct fw_view_player *p)
 {
     pthread_mutex_lock(&p->lock);
     empty_queue(p);
@@ -144,7 +145,7 @@ void view_player_restart(struct view_player *p)
     pthread_mutex_unlock(&p->lock);
 }
 
-void view_player_pause(struct view_player *p, bool paused)
+void fw_view_player_pause(struct fw_view_player *p, bool paused)
 {
     pthread_mutex_lock(&p->lock);
     if (paused && !p->paused) {
@@ -160,15 +161,15 @@ void view_player_pause(struct view_player *p, bool paused)
 
 // ---- the decoding thread
 
-static void broke(struct view_player *p, enum fw_err err)
+static void broke(struct fw_view_player *p, enum fw_err err)
 {
-    const char *why = p->decoder ? view_decoder_reason(p->decoder) : fw_err_name(err);
+    const char *why = p->decoder ? fw_view_decoder_reason(p->decoder) : fw_err_name(err);
     fw_log(p->p.log, FW_LOG_WARN, "view", "decoder: %s", why);
-    view_figures_decoder_error(p->p.figures);
+    fw_view_figures_decoder_error(p->p.figures);
     // The first failure may be anything; a second one is blamed on the hardware.
     if (++p->failures > 1)
         p->p.decoder.software = true;
-    view_decoder_destroy(&p->decoder);
+    fw_view_decoder_destroy(&p->decoder);
     pthread_mutex_lock(&p->lock);
     empty_queue(p);
     p->need_key = true;
@@ -176,7 +177,7 @@ static void broke(struct view_player *p, enum fw_err err)
     pthread_mutex_unlock(&p->lock);
 }
 
-static void hand_over(struct view_player *p, const struct unit *u)
+static void hand_over(struct fw_view_player *p, const struct unit *u)
 {
     uint64_t overtaken = 0;
     pthread_mutex_lock(&p->lock);
@@ -186,34 +187,34 @@ static void hand_over(struct view_player *p, const struct unit *u)
     av_frame_move_ref(p->newest, p->work);
     p->newest_info = u->info;
     p->fresh = true;
-    snprintf(p->decoder_name, sizeof(p->decoder_name), "%s", view_decoder_name(p->decoder));
+    snprintf(p->decoder_name, sizeof(p->decoder_name), "%s", fw_view_decoder_name(p->decoder));
     pthread_mutex_unlock(&p->lock);
     if (overtaken)
         drop(p, overtaken);
     p->p.ready(p->p.user);
 }
 
-static void decode(struct view_player *p, const struct unit *u)
+static void decode(struct fw_view_player *p, const struct unit *u)
 {
     enum fw_err err = FW_OK;
     if (!p->decoder)
-        err = view_decoder_create(&p->decoder, &p->p.decoder);
+        err = fw_view_decoder_create(&p->decoder, &p->p.decoder);
     if (!err)
-        err = view_decoder_decode(p->decoder, u->packet, p->work);
+        err = fw_view_decoder_decode(p->decoder, u->packet, p->work);
     if (err) {
         drop(p, u->info.frame_id);
         broke(p, err);
         return;
     }
     const int64_t now = fw_now_ns();
-    view_figures_decoded(p->p.figures, u->info.frame_id, now);
+    fw_view_figures_decoded(p->p.figures, u->info.frame_id, now);
     ack(p, u->info.frame_id, FW_ACK_DECODED, now);
     hand_over(p, u);
 }
 
 static void *run(void *user)
 {
-    struct view_player *p = user;
+    struct fw_view_player *p = user;
     pthread_setname_np(pthread_self(), "view-decode");
     pthread_mutex_lock(&p->lock);
     while (!p->stop) {
@@ -234,10 +235,11 @@ static void *run(void *user)
     return NULL;
 }
 
-enum fw_err view_player_create(struct view_player **player, const struct view_player_params *params)
+enum fw_err fw_view_player_create(struct fw_view_player **player,
+                                  const struct fw_view_player_params *params)
 {
     *player = NULL;
-    struct view_player *p = calloc(1, sizeof(*p));
+    struct fw_view_player *p = calloc(1, sizeof(*p));
     if (!p)
         return FW_ERR_NOMEM;
     enum fw_err err = FW_ERR_NOMEM;
@@ -252,7 +254,7 @@ enum fw_err view_player_create(struct view_player **player, const struct view_pl
     if (!p->newest || !p->work)
         goto error;
     // Made now, so that what is asked for and missing is told at the start.
-    err = view_decoder_create(&p->decoder, &params->decoder);
+    err = fw_view_decoder_create(&p->decoder, &params->decoder);
     if (err)
         goto error;
     err = pthread_create(&p->thread, NULL, run, p) ? FW_ERR_NOMEM : FW_OK;
@@ -262,13 +264,13 @@ enum fw_err view_player_create(struct view_player **player, const struct view_pl
     *player = p;
     return FW_OK;
 error:
-    view_player_destroy(&p);
+    fw_view_player_destroy(&p);
     return err;
 }
 
-void view_player_destroy(struct view_player **player)
+void fw_view_player_destroy(struct fw_view_player **player)
 {
-    struct view_player *p = *player;
+    struct fw_view_player *p = *player;
     *player = NULL;
     if (!p)
         return;
@@ -281,7 +283,7 @@ void view_player_destroy(struct view_player **player)
     }
     for (unsigned i = 0; i < p->queued; i++)
         av_packet_free(&p->queue[i].packet);
-    view_decoder_destroy(&p->decoder);
+    fw_view_decoder_destroy(&p->decoder);
     av_frame_free(&p->newest);
     av_frame_free(&p->work);
     pthread_cond_destroy(&p->wake);
@@ -289,7 +291,8 @@ void view_player_destroy(struct view_player **player)
     free(p);
 }
 
-bool view_player_take(struct view_player *p, AVFrame *picture, struct view_frame_info *info)
+bool fw_view_player_take(struct fw_view_player *p, AVFrame *picture,
+                         struct fw_view_frame_info *info)
 {
     pthread_mutex_lock(&p->lock);
     const bool fresh = p->fresh;
@@ -303,7 +306,7 @@ bool view_player_take(struct view_player *p, AVFrame *picture, struct view_frame
     return fresh;
 }
 
-void view_player_decoder(struct view_player *p, char *name, size_t size)
+void fw_view_player_decoder(struct fw_view_player *p, char *name, size_t size)
 {
     pthread_mutex_lock(&p->lock);
     snprintf(name, size, "%s", p->decoder_name);

@@ -12,17 +12,17 @@
 #include "stream/wire.h"
 
 // What is known of a picture besides its planes.
-struct view_frame_info {
+struct fw_view_frame_info {
     uint64_t frame_id;
     int width, height; // true size; the planes are the coded size
     int64_t received_ns;
 };
 
-struct view_player_params {
-    struct view_decoder_params decoder;
-    struct view_figures *figures;
-    struct view_record *record; // NULL = none; gets what comes
-    // Called on the decoding thread or that of view_player_feed(); they must not call back.
+struct fw_view_player_params {
+    struct fw_view_decoder_params decoder;
+    struct fw_view_figures *figures;
+    struct fw_view_record *record; // NULL = none; gets what comes
+    // Called on the decoding thread or that of fw_view_player_feed(); they must not call back.
     void (*ack)(void *user, uint64_t frame_id, enum fw_wire_ack_what what, int64_t at_ns);
     void (*want_key)(void *user, const char *reason);
     void (*ready)(void *user); // there is a picture to take
@@ -30,19 +30,20 @@ struct view_player_params {
     struct fw_log *log;
 };
 
-struct view_player;
+struct fw_view_player;
 
-enum fw_err view_player_create(struct view_player **player,
-                               const struct view_player_params *params);
-void view_player_destroy(struct view_player **player);
+enum fw_err fw_view_player_create(struct fw_view_player **player,
+                                  const struct fw_view_player_params *params);
+void fw_view_player_destroy(struct fw_view_player **player);
 // Thread: the connection's. Copies the payload.
-void view_player_feed(struct view_player *player, const struct fw_wire_video *video,
-                      int64_t now_ns);
+void fw_view_player_feed(struct fw_view_player *player, const struct fw_wire_video *video,
+                         int64_t now_ns);
 // A new connection: what follows starts with a key frame.
-void view_player_restart(struct view_player *player);
+void fw_view_player_restart(struct fw_view_player *player);
 // While paused nothing is decoded; afterwards a key frame is asked for.
-void view_player_pause(struct view_player *player, bool paused);
+void fw_view_player_pause(struct fw_view_player *player, bool paused);
 // Moves the newest picture into `picture` (unreferenced first). False: none since the last call.
-bool view_player_take(struct view_player *player, AVFrame *picture, struct view_frame_info *info);
+bool fw_view_player_take(struct fw_view_player *player, AVFrame *picture,
+                         struct fw_view_frame_info *info);
 // "CPU", "VAAPI", …
-void view_player_decoder(struct view_player *player, char *name, size_t size);
+void fw_view_player_decoder(struct fw_view_player *player, char *name, size_t size);

@@ -22,8 +22,8 @@ struct entry {
     int64_t at_ns;
 };
 
-struct view_record {
-    struct view_record_params p;
+struct fw_view_record {
+    struct fw_view_record_params p;
     pthread_t thread;
     pthread_mutex_t lock;
     pthread_cond_t wake;
@@ -46,7 +46,7 @@ struct view_record {
 
 // ---- files
 
-static void fail(struct view_record *r, const char *what, int ret)
+static void fail(struct fw_view_record *r, const char *what, int ret)
 {
     char text[AV_ERROR_MAX_STRING_SIZE];
     if (r->err)
@@ -57,7 +57,7 @@ static void fail(struct view_record *r, const char *what, int ret)
     fw_log(r->p.log, FW_LOG_ERROR, "view", "record: %s", r->why);
 }
 
-static void close_file(struct view_record *r)
+static void close_file(struct fw_view_record *r)
 {
     if (!r->file)
         return;
@@ -73,7 +73,7 @@ static void close_file(struct view_record *r)
 }
 
 // clip.mp4, clip-2.mp4, …
-static void name_file(struct view_record *r)
+static void name_file(struct fw_view_record *r)
 {
     const char *dot = strrchr(r->p.path, '.');
     r->files++;
@@ -84,12 +84,12 @@ static void name_file(struct view_record *r)
                  dot);
 }
 
-static bool taken(const struct view_record *r, const char *path)
+static bool taken(const struct fw_view_record *r, const char *path)
 {
     return !r->p.overwrite && access(path, F_OK) == 0;
 }
 
-static int open_file(struct view_record *r, const struct entry *e)
+static int open_file(struct fw_view_record *r, const struct entry *e)
 {
     AVStream *stream = NULL;
     name_file(r);
@@ -130,7 +130,7 @@ static int open_file(struct view_record *r, const struct entry *e)
     return ret;
 }
 
-static void write_entry(struct view_record *r, struct entry *e)
+static void write_entry(struct fw_view_record *r, struct entry *e)
 {
     const bool key = e->packet->flags & AV_PKT_FLAG_KEY;
     if (r->file && (e->width != r->width || e->height != r->height))
@@ -166,7 +166,7 @@ static void write_entry(struct view_record *r, struct entry *e)
 
 static void *run(void *user)
 {
-    struct view_record *r = user;
+    struct fw_view_record *r = user;
     pthread_setname_np(pthread_self(), "view-record");
     pthread_mutex_lock(&r->lock);
     while (!r->stop || r->count) {
@@ -199,7 +199,7 @@ static bool known_kind(const char *path)
 }
 
 // Claims the name, so that what can't work is told before anything is shown.
-static enum fw_err claim(const struct view_record *r, char *message, size_t size)
+static enum fw_err claim(const struct fw_view_record *r, char *message, size_t size)
 {
     const char *path = r->p.path;
     if (!known_kind(path) || strlen(path) > PATH_MAX_LENGTH) {
@@ -219,11 +219,12 @@ static enum fw_err claim(const struct view_record *r, char *message, size_t size
     return FW_OK;
 }
 
-enum fw_err view_record_start(struct view_record **record, const struct view_record_params *params,
-                              char *message, size_t size)
+enum fw_err fw_view_record_start(struct fw_view_record **record,
+                                 const struct fw_view_record_params *params, char *message,
+                                 size_t size)
 {
     *record = NULL;
-    struct view_record *r = calloc(1, sizeof(*r));
+    struct fw_view_record *r = calloc(1, sizeof(*r));
     snprintf(message, size, "out of memory");
     if (!r)
         return FW_ERR_NOMEM;
@@ -244,8 +245,8 @@ enum fw_err view_record_start(struct view_record **record, const struct view_rec
     return FW_OK;
 }
 
-void view_record_feed(struct view_record *r, const AVPacket *packet,
-                      const struct fw_wire_video *video, int64_t now_ns)
+void fw_view_record_feed(struct fw_view_record *r, const AVPacket *packet,
+                         const struct fw_wire_video *video, int64_t now_ns)
 {
     bool lost = false;
     pthread_mutex_lock(&r->lock);
@@ -271,9 +272,9 @@ void view_record_feed(struct view_record *r, const AVPacket *packet,
         r->p.want_key(r->p.user, "recording");
 }
 
-enum fw_err view_record_stop(struct view_record **record, char *message, size_t size)
+enum fw_err fw_view_record_stop(struct fw_view_record **record, char *message, size_t size)
 {
-    struct view_record *r = *record;
+    struct fw_view_record *r = *record;
     *record = NULL;
     message[0] = '\0';
     if (!r)

@@ -13,9 +13,9 @@
 #include "stream/wire.h"
 
 struct AVPacket;
-struct view_record;
+struct fw_view_record;
 
-struct view_record_params {
+struct fw_view_record_params {
     const char *path; // ends in .mp4, .mov or .mkv
     bool overwrite;
     void (*want_key)(void *user, const char *reason); // from the writing thread
@@ -24,12 +24,13 @@ struct view_record_params {
 };
 
 // FW_ERR_INVALID, FW_ERR_DENIED (the file exists), FW_ERR_IO: `message` says so in words.
-enum fw_err view_record_start(struct view_record **record, const struct view_record_params *params,
-                              char *message, size_t size);
+enum fw_err fw_view_record_start(struct fw_view_record **record,
+                                 const struct fw_view_record_params *params, char *message,
+                                 size_t size);
 // Takes a reference of the packet. Never waits: what the disk can't follow is left out up to the
 // next key frame, which is asked for.
-void view_record_feed(struct view_record *record, const struct AVPacket *packet,
-                      const struct fw_wire_video *video, int64_t now_ns);
+void fw_view_record_feed(struct fw_view_record *record, const struct AVPacket *packet,
+                         const struct fw_wire_video *video, int64_t now_ns);
 // Writes what is left and closes the file. The sum in words: "12.3 s in clip.mp4 (738 pictures)";
 // an error when something could not be written.
-enum fw_err view_record_stop(struct view_record **record, char *message, size_t size);
+enum fw_err fw_view_record_stop(struct fw_view_record **record, char *message, size_t size);

@@ -10,8 +10,8 @@ struct sums {
 
 // What a row is made of, laid out so that a compiler uses vectors of 16-bit numbers.
 struct row {
-    int16_t luma[VIEW_PICTURE_MAX], red[VIEW_PICTURE_MAX], green[VIEW_PICTURE_MAX],
-        blue[VIEW_PICTURE_MAX];
+    int16_t luma[FW_VIEW_PICTURE_MAX], red[FW_VIEW_PICTURE_MAX], green[FW_VIEW_PICTURE_MAX],
+        blue[FW_VIEW_PICTURE_MAX];
 };
 
 static int16_t high(int16_t a, int16_t b)
@@ -61,7 +61,7 @@ static int16_t factor(double v, int shift)
     return (int16_t)(v * (1 << shift) + 0.5);
 }
 
-void view_rgb_convert(const struct view_picture *p, bool bgr, uint32_t *out)
+void fw_view_rgb_convert(const struct fw_view_picture *p, bool bgr, uint32_t *out)
 {
     const double luma = p->full_range ? 1 : 255.0 / 219, chroma = p->full_range ? 1 : 255.0 / 224;
     // Luma comes times 2^7, chroma times 2^8: the product's high half is to have BITS of fraction.
@@ -73,7 +73,7 @@ void view_rgb_convert(const struct view_picture *p, bool bgr, uint32_t *out)
         .green_cr = factor(0.4681 * chroma, 16 + BITS - 8),
         .blue = factor(1.8556 * chroma, 16 + BITS - 8),
     };
-    const int width = p->width < VIEW_PICTURE_MAX ? p->width : VIEW_PICTURE_MAX;
+    const int width = p->width < FW_VIEW_PICTURE_MAX ? p->width : FW_VIEW_PICTURE_MAX;
     struct row row;
     for (int line = 0; line < p->height; line++) {
         if (line % 2 == 0) {

@@ -8,6 +8,6 @@
 
 #include "session/cli/view_present.h"
 
-// Pictures are VIEW_PICTURE_MAX wide at most. `out`: true width x height pixels without gaps, B
+// Pictures are FW_VIEW_PICTURE_MAX wide at most. `out`: true width x height pixels without gaps, B
 // first in memory when `bgr`, else R first.
-void view_rgb_convert(const struct view_picture *picture, bool bgr, uint32_t *out);
+void fw_view_rgb_convert(const struct fw_view_picture *picture, bool bgr, uint32_t *out);

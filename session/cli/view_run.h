@@ -8,18 +8,18 @@
 #include "stream/client/remote.h"
 
 // Thread: the main one.
-struct view_run;
+struct fw_view_run;
 
 // The window (not shown yet), its device, the decoder and the file to record into, so that what
 // can't work is told before a session is made. `message` says what is wrong.
-enum fw_err view_run_create(struct view_run **run, const struct view_options *options,
-                            char *message, size_t size);
-void view_run_destroy(struct view_run **run);
+enum fw_err fw_view_run_create(struct fw_view_run **run, const struct fw_view_options *options,
+                               char *message, size_t size);
+void fw_view_run_destroy(struct fw_view_run **run);
 // Of the window, device pixels, within what a server takes.
-void view_run_size(const struct view_run *run, int *width, int *height);
+void fw_view_run_size(const struct fw_view_run *run, int *width, int *height);
 // Shows the session until the window is closed, a signal comes, or the options say so.
 // The exit code.
-int view_run_session(struct view_run *run, const struct fw_remote *remote,
-                     const struct fw_remote_session *session);
+int fw_view_run_session(struct fw_view_run *run, const struct fw_remote *remote,
+                        const struct fw_remote_session *session);
 // The signals that end a session in order; blocked by the caller before anything else.
-void view_run_signals(sigset_t *set);
+void fw_view_run_signals(sigset_t *set);

@@ -15,53 +15,53 @@ static void sentence(const char *text, const char *otherwise, char *out, size_t 
     out[0] = (char)toupper((unsigned char)out[0]);
 }
 
-static void say(struct view_status *s, enum view_level level, const char *title, const char *text,
-                const char *otherwise)
+static void say(struct fw_view_status *s, enum fw_view_level level, const char *title,
+                const char *text, const char *otherwise)
 {
     s->level = level;
     snprintf(s->title, sizeof(s->title), "%s", title);
     sentence(text, otherwise, s->text, sizeof(s->text));
 }
 
-static void ended(const struct view_link_state *st, struct view_status *s)
+static void ended(const struct fw_view_link_state *st, struct fw_view_status *s)
 {
     const char *why = st->message[0] ? st->message : st->info.message;
     s->over = true;
     if (strcmp(st->code, "unauthorized") == 0)
-        say(s, VIEW_LEVEL_VEIL, "This session is protected", st->message,
+        say(s, FW_VIEW_LEVEL_VEIL, "This session is protected", st->message,
             "Give the token with --token-file FILE.");
     else if (strcmp(st->code, "no_such_session") == 0)
-        say(s, VIEW_LEVEL_VEIL, "This session is over", "",
+        say(s, FW_VIEW_LEVEL_VEIL, "This session is over", "",
             "It was closed, or it ended when nobody was watching.");
     else if (strcmp(st->code, "unsupported_version") == 0)
-        say(s, VIEW_LEVEL_VEIL, "The server speaks another version", st->message,
+        say(s, FW_VIEW_LEVEL_VEIL, "The server speaks another version", st->message,
             "Install the framewire that the server has.");
     else if (strcmp(st->code, "untrusted") == 0)
-        say(s, VIEW_LEVEL_VEIL, "The server is not trusted", st->message,
+        say(s, FW_VIEW_LEVEL_VEIL, "The server is not trusted", st->message,
             "Give its certificate with --tls-ca FILE.");
     else if (strcmp(st->info.state, "failed") == 0)
-        say(s, VIEW_LEVEL_VEIL, "The session has failed", st->info.message,
+        say(s, FW_VIEW_LEVEL_VEIL, "The session has failed", st->info.message,
             "The server gave no reason.");
     else if (strcmp(why, "the server is shutting down") == 0)
-        say(s, VIEW_LEVEL_VEIL, "The server is shutting down", "",
+        say(s, FW_VIEW_LEVEL_VEIL, "The server is shutting down", "",
             "When it runs again, start a new session.");
     else
-        say(s, VIEW_LEVEL_VEIL, "This session is over", why, "It was closed.");
+        say(s, FW_VIEW_LEVEL_VEIL, "This session is over", why, "It was closed.");
 }
 
 // What is wrong with the connection. False: nothing.
-static bool link_trouble(const struct view_link_state *st, enum view_level level,
-                         struct view_status *s)
+static bool link_trouble(const struct fw_view_link_state *st, enum fw_view_level level,
+                         struct fw_view_status *s)
 {
     char text[480];
-    if (st->phase == VIEW_CONNECTING && !st->attempt) {
+    if (st->phase == FW_VIEW_CONNECTING && !st->attempt) {
         say(s, level, "Connecting", "", "Reaching the server.");
-    } else if (st->phase == VIEW_CONNECTING || st->phase == VIEW_WAITING) {
+    } else if (st->phase == FW_VIEW_CONNECTING || st->phase == FW_VIEW_WAITING) {
         snprintf(text, sizeof(text), "The connection is cut%s%.380s%s. It is tried again by itself",
                  st->message[0] ? " (" : "", st->message, st->message[0] ? ")" : "");
         say(s, level, "Reconnecting", text, "");
     } else if (st->silent) {
-        say(s, VIEW_LEVEL_BANNER, "No word from the server", "",
+        say(s, FW_VIEW_LEVEL_BANNER, "No word from the server", "",
             "The network may be slow. Waiting a little before connecting anew.");
     } else {
         return false;
@@ -69,13 +69,14 @@ static bool link_trouble(const struct view_link_state *st, enum view_level level
     return true;
 }
 
-void view_status_of(const struct view_link_state *st, uint64_t pictures, struct view_status *s)
+void fw_view_status_of(const struct fw_view_link_state *st, uint64_t pictures,
+                       struct fw_view_status *s)
 {
-    const enum view_level level = pictures ? VIEW_LEVEL_BANNER : VIEW_LEVEL_VEIL;
+    const enum fw_view_level level = pictures ? FW_VIEW_LEVEL_BANNER : FW_VIEW_LEVEL_VEIL;
     const struct fw_watch_info *info = &st->info;
     char text[80];
-    *s = (struct view_status){ .level = VIEW_LEVEL_OK };
-    if (st->phase == VIEW_ENDED) {
+    *s = (struct fw_view_status){ .level = FW_VIEW_LEVEL_OK };
+    if (st->phase == FW_VIEW_ENDED) {
         ended(st, s);
     } else if (link_trouble(st, level, s)) {
         return;
@@ -94,30 +95,30 @@ void view_status_of(const struct view_link_state *st, uint64_t pictures, struct 
     }
 }
 
-void view_status_draw(struct view_canvas *canvas, const struct view_status *status, int width,
-                      int dot)
+void fw_view_status_draw(struct fw_view_canvas *canvas, const struct fw_view_status *status,
+                         int width, int dot)
 {
-    const int edge = 10 * dot, most = 72 * VIEW_CELL_WIDTH * dot;
+    const int edge = 10 * dot, most = 72 * FW_VIEW_CELL_WIDTH * dot;
     int inner = width - 6 * edge < most ? width - 6 * edge : most;
-    if (inner < 20 * VIEW_CELL_WIDTH * dot)
-        inner = 20 * VIEW_CELL_WIDTH * dot;
-    struct view_paragraph p = {
+    if (inner < 20 * FW_VIEW_CELL_WIDTH * dot)
+        inner = 20 * FW_VIEW_CELL_WIDTH * dot;
+    struct fw_view_paragraph p = {
         .x = edge,
         .y = edge,
         .width = inner,
         .dot = dot,
-        .color = VIEW_RGBA(255, 180, 84, 255),
+        .color = FW_VIEW_RGBA(255, 180, 84, 255),
         .centred = true,
     };
-    const int title = view_text_wrap(NULL, &p, status->title);
-    const int lines = title + view_text_wrap(NULL, &p, status->text);
-    if (!view_canvas_begin(canvas, inner + 2 * edge,
-                           2 * edge + (lines * VIEW_LINE_HEIGHT - 4) * dot,
-                           VIEW_RGBA(18, 20, 24, 235)))
+    const int title = fw_view_text_wrap(NULL, &p, status->title);
+    const int lines = title + fw_view_text_wrap(NULL, &p, status->text);
+    if (!fw_view_canvas_begin(canvas, inner + 2 * edge,
+                              2 * edge + (lines * FW_VIEW_LINE_HEIGHT - 4) * dot,
+                              FW_VIEW_RGBA(18, 20, 24, 235)))
         return;
-    view_text_wrap(canvas, &p, status->title);
-    p.y += title * VIEW_LINE_HEIGHT * dot;
-    p.color = VIEW_RGBA(236, 238, 241, 255);
-    view_text_wrap(canvas, &p, status->text);
-    view_canvas_done(canvas);
+    fw_view_text_wrap(canvas, &p, status->title);
+    p.y += title * FW_VIEW_LINE_HEIGHT * dot;
+    p.color = FW_VIEW_RGBA(236, 238, 241, 255);
+    fw_view_text_wrap(canvas, &p, status->text);
+    fw_view_canvas_done(canvas);
 }

@@ -7,14 +7,14 @@
 enum { FORMATS_MAX = 64, MODES_MAX = 16 };
 
 // A format that takes what we write as it is: pictures come encoded for the screen already.
-static enum fw_err choose_format(struct view_swapchain *chain, struct view_gpu *gpu)
+static enum fw_err choose_format(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu)
 {
     VkSurfaceFormatKHR formats[FORMATS_MAX];
     uint32_t count = FORMATS_MAX;
     const VkResult result =
         vkGetPhysicalDeviceSurfaceFormatsKHR(gpu->physical, gpu->surface, &count, formats);
     if (result != VK_SUCCESS && result != VK_INCOMPLETE)
-        return view_gpu_check(gpu, result, "vkGetPhysicalDeviceSurfaceFormatsKHR");
+        return fw_view_gpu_check(gpu, result, "vkGetPhysicalDeviceSurfaceFormatsKHR");
     for (uint32_t i = 0; i < count; i++) {
         if (formats[i].colorSpace == VK_COLOR_SPACE_SRGB_NONLINEAR_KHR &&
             (formats[i].format == VK_FORMAT_B8G8R8A8_UNORM ||
@@ -28,7 +28,7 @@ static enum fw_err choose_format(struct view_swapchain *chain, struct view_gpu *
 }
 
 // The newest picture next, without tearing; else at once; else in turn.
-static void choose_mode(struct view_swapchain *chain, struct view_gpu *gpu)
+static void choose_mode(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu)
 {
     static const VkPresentModeKHR wanted[] = { VK_PRESENT_MODE_MAILBOX_KHR,
                                                VK_PRESENT_MODE_IMMEDIATE_KHR };
@@ -45,13 +45,13 @@ static void choose_mode(struct view_swapchain *chain, struct view_gpu *gpu)
             }
 }
 
-enum fw_err view_swapchain_choose(struct view_swapchain *chain, struct view_gpu *gpu)
+enum fw_err fw_view_swapchain_choose(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu)
 {
     choose_mode(chain, gpu);
     return choose_format(chain, gpu);
 }
 
-static void drop_images(struct view_swapchain *chain, struct view_gpu *gpu)
+static void drop_images(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu)
 {
     for (uint32_t i = 0; i < chain->count; i++) {
         vkDestroyImageView(gpu->device, chain->views[i], NULL);
@@ -62,11 +62,11 @@ static void drop_images(struct view_swapchain *chain, struct view_gpu *gpu)
     chain->count = 0;
 }
 
-static enum fw_err take_images(struct view_swapchain *chain, struct view_gpu *gpu)
+static enum fw_err take_images(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu)
 {
     enum fw_err err;
-    uint32_t count = VIEW_SWAPCHAIN_IMAGES;
-    VIEW_VK(gpu, vkGetSwapchainImagesKHR(gpu->device, chain->handle, &count, chain->images));
+    uint32_t count = FW_VIEW_SWAPCHAIN_IMAGES;
+    FW_VIEW_VK(gpu, vkGetSwapchainImagesKHR(gpu->device, chain->handle, &count, chain->images));
     for (uint32_t i = 0; i < count; i++) {
         const VkImageViewCreateInfo view = {
             .sType = VK_STRUCTURE_TYPE_IMAGE_VIEW_CREATE_INFO,
@@ -79,8 +79,8 @@ static enum fw_err take_images(struct view_swapchain *chain, struct view_gpu *gp
             .sType = VK_STRUCTURE_TYPE_SEMAPHORE_CREATE_INFO,
         };
         chain->count = i + 1;
-        VIEW_VK(gpu, vkCreateImageView(gpu->device, &view, NULL, &chain->views[i]));
-        VIEW_VK(gpu, vkCreateSemaphore(gpu->device, &semaphore, NULL, &chain->drawn[i]));
+        FW_VIEW_VK(gpu, vkCreateImageView(gpu->device, &view, NULL, &chain->views[i]));
+        FW_VIEW_VK(gpu, vkCreateSemaphore(gpu->device, &semaphore, NULL, &chain->drawn[i]));
     }
 error:
     return err;
@@ -92,7 +92,7 @@ static uint32_t clamp(uint32_t v, uint32_t low, uint32_t high)
 }
 
 // Modes in which nothing waits need one image more: one shown, one queued, one drawn into.
-static uint32_t images_wanted(const struct view_swapchain *chain,
+static uint32_t images_wanted(const struct fw_view_swapchain *chain,
                               const VkSurfaceCapabilitiesKHR *caps)
 {
     const uint32_t least = chain->mode == VK_PRESENT_MODE_FIFO_KHR ? 2 : 3;
@@ -100,13 +100,13 @@ static uint32_t images_wanted(const struct view_swapchain *chain,
     return caps->maxImageCount && want > caps->maxImageCount ? caps->maxImageCount : want;
 }
 
-enum fw_err view_swapchain_resize(struct view_swapchain *chain, struct view_gpu *gpu, int width,
-                                  int height)
+enum fw_err fw_view_swapchain_resize(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu,
+                                     int width, int height)
 {
     VkSurfaceCapabilitiesKHR caps;
     const VkSwapchainKHR old = chain->handle;
     enum fw_err err;
-    VIEW_VK(gpu, vkGetPhysicalDeviceSurfaceCapabilitiesKHR(gpu->physical, gpu->surface, &caps));
+    FW_VIEW_VK(gpu, vkGetPhysicalDeviceSurfaceCapabilitiesKHR(gpu->physical, gpu->surface, &caps));
     VkExtent2D extent = caps.currentExtent;
     if (extent.width == UINT32_MAX) {
         extent.width = clamp((uint32_t)width, caps.minImageExtent.width, caps.maxImageExtent.width);
@@ -117,7 +117,7 @@ enum fw_err view_swapchain_resize(struct view_swapchain *chain, struct view_gpu 
     chain->width = chain->height = 0;
     if (!extent.width || !extent.height)
         return FW_OK;
-    VIEW_VK(gpu, vkQueueWaitIdle(gpu->queue));
+    FW_VIEW_VK(gpu, vkQueueWaitIdle(gpu->queue));
     drop_images(chain, gpu);
     const VkSwapchainCreateInfoKHR info = {
         .sType = VK_STRUCTURE_TYPE_SWAPCHAIN_CREATE_INFO_KHR,
@@ -138,8 +138,8 @@ enum fw_err view_swapchain_resize(struct view_swapchain *chain, struct view_gpu 
         .oldSwapchain = old,
     };
     chain->handle = VK_NULL_HANDLE;
-    err = view_gpu_check(gpu, vkCreateSwapchainKHR(gpu->device, &info, NULL, &chain->handle),
-                         "vkCreateSwapchainKHR");
+    err = fw_view_gpu_check(gpu, vkCreateSwapchainKHR(gpu->device, &info, NULL, &chain->handle),
+                            "vkCreateSwapchainKHR");
     vkDestroySwapchainKHR(gpu->device, old, NULL);
     if (!err)
         err = take_images(chain, gpu);
@@ -151,14 +151,14 @@ error:
     return err;
 }
 
-void view_swapchain_finish(struct view_swapchain *chain, struct view_gpu *gpu)
+void fw_view_swapchain_finish(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu)
 {
     drop_images(chain, gpu);
     vkDestroySwapchainKHR(gpu->device, chain->handle, NULL);
     chain->handle = VK_NULL_HANDLE;
 }
 
-const char *view_swapchain_mode(const struct view_swapchain *chain)
+const char *fw_view_swapchain_mode(const struct fw_view_swapchain *chain)
 {
     switch (chain->mode) {
     case VK_PRESENT_MODE_MAILBOX_KHR: return "mailbox";

@@ -5,25 +5,25 @@
 
 #include "session/cli/view_gpu.h"
 
-enum { VIEW_SWAPCHAIN_IMAGES = 8 };
+enum { FW_VIEW_SWAPCHAIN_IMAGES = 8 };
 
 // Thread: the one that has the window.
-struct view_swapchain {
+struct fw_view_swapchain {
     VkSwapchainKHR handle;
     VkSurfaceFormatKHR format;
     VkPresentModeKHR mode;
     bool can_copy;     // pictures may be copied into its images
     int width, height; // 0 = none: the window is minimised
     uint32_t count;
-    VkImage images[VIEW_SWAPCHAIN_IMAGES];
-    VkImageView views[VIEW_SWAPCHAIN_IMAGES];
-    VkSemaphore drawn[VIEW_SWAPCHAIN_IMAGES]; // signalled when the image may be presented
+    VkImage images[FW_VIEW_SWAPCHAIN_IMAGES];
+    VkImageView views[FW_VIEW_SWAPCHAIN_IMAGES];
+    VkSemaphore drawn[FW_VIEW_SWAPCHAIN_IMAGES]; // signalled when the image may be presented
 };
 
 // Picks format and mode. FW_ERR_UNSUPPORTED in words.
-enum fw_err view_swapchain_choose(struct view_swapchain *chain, struct view_gpu *gpu);
+enum fw_err fw_view_swapchain_choose(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu);
 // (Re)makes the images for a framebuffer of that size; waits for what is on its way.
-enum fw_err view_swapchain_resize(struct view_swapchain *chain, struct view_gpu *gpu, int width,
-                                  int height);
-void view_swapchain_finish(struct view_swapchain *chain, struct view_gpu *gpu);
-const char *view_swapchain_mode(const struct view_swapchain *chain);
+enum fw_err fw_view_swapchain_resize(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu,
+                                     int width, int height);
+void fw_view_swapchain_finish(struct fw_view_swapchain *chain, struct fw_view_gpu *gpu);
+const char *fw_view_swapchain_mode(const struct fw_view_swapchain *chain);

@@ -6,7 +6,7 @@
 
 #include "session/cli/view_font.h"
 
-bool view_canvas_begin(struct view_canvas *c, int width, int height, uint32_t color)
+bool fw_view_canvas_begin(struct fw_view_canvas *c, int width, int height, uint32_t color)
 {
     if (width != c->width || height != c->height || !c->pixels) {
         uint32_t *pixels = malloc((size_t)width * (size_t)height * sizeof(*pixels));
@@ -17,22 +17,22 @@ bool view_canvas_begin(struct view_canvas *c, int width, int height, uint32_t co
         c->width = width;
         c->height = height;
     }
-    view_fill(c, 0, 0, width, height, color);
+    fw_view_fill(c, 0, 0, width, height, color);
     return true;
 }
 
-void view_canvas_done(struct view_canvas *c)
+void fw_view_canvas_done(struct fw_view_canvas *c)
 {
     c->version++;
 }
 
-void view_canvas_finish(struct view_canvas *c)
+void fw_view_canvas_finish(struct fw_view_canvas *c)
 {
     free(c->pixels);
-    *c = (struct view_canvas){ 0 };
+    *c = (struct fw_view_canvas){ 0 };
 }
 
-void view_fill(struct view_canvas *c, int x, int y, int width, int height, uint32_t color)
+void fw_view_fill(struct fw_view_canvas *c, int x, int y, int width, int height, uint32_t color)
 {
     const int x1 = x + width < c->width ? x + width : c->width;
     const int y1 = y + height < c->height ? y + height : c->height;
@@ -56,38 +56,38 @@ static uint32_t next_code(const char **text)
 
 static const uint8_t *glyph(uint32_t code)
 {
-    if (code >= VIEW_GLYPH_FIRST && code <= VIEW_GLYPH_LAST)
-        return view_glyphs[code - VIEW_GLYPH_FIRST];
-    for (size_t i = 0; i < sizeof(view_more_glyphs) / sizeof(view_more_glyphs[0]); i++)
-        if (view_more_glyphs[i].code == code)
-            return view_more_glyphs[i].rows;
-    return view_glyphs['?' - VIEW_GLYPH_FIRST];
+    if (code >= FW_VIEW_GLYPH_FIRST && code <= FW_VIEW_GLYPH_LAST)
+        return fw_view_glyphs[code - FW_VIEW_GLYPH_FIRST];
+    for (size_t i = 0; i < sizeof(fw_view_more_glyphs) / sizeof(fw_view_more_glyphs[0]); i++)
+        if (fw_view_more_glyphs[i].code == code)
+            return fw_view_more_glyphs[i].rows;
+    return fw_view_glyphs['?' - FW_VIEW_GLYPH_FIRST];
 }
 
-int view_text(struct view_canvas *c, int x, int y, int dot, uint32_t color, const char *text)
+int fw_view_text(struct fw_view_canvas *c, int x, int y, int dot, uint32_t color, const char *text)
 {
     while (*text) {
         const uint8_t *rows = glyph(next_code(&text));
-        for (int row = 0; row < VIEW_GLYPH_HEIGHT; row++)
-            for (int column = 0; column < VIEW_GLYPH_WIDTH; column++)
-                if (rows[row] & 1 << (VIEW_GLYPH_WIDTH - 1 - column))
-                    view_fill(c, x + column * dot, y + row * dot, dot, dot, color);
-        x += VIEW_CELL_WIDTH * dot;
+        for (int row = 0; row < FW_VIEW_GLYPH_HEIGHT; row++)
+            for (int column = 0; column < FW_VIEW_GLYPH_WIDTH; column++)
+                if (rows[row] & 1 << (FW_VIEW_GLYPH_WIDTH - 1 - column))
+                    fw_view_fill(c, x + column * dot, y + row * dot, dot, dot, color);
+        x += FW_VIEW_CELL_WIDTH * dot;
     }
     return x;
 }
 
-int view_text_width(const char *text, int dot)
+int fw_view_text_width(const char *text, int dot)
 {
     int letters = 0;
     while (*text) {
         next_code(&text);
         letters++;
     }
-    return letters ? (letters * VIEW_CELL_WIDTH - 1) * dot : 0;
+    return letters ? (letters * FW_VIEW_CELL_WIDTH - 1) * dot : 0;
 }
 
-int view_text_wrap(struct view_canvas *c, const struct view_paragraph *p, const char *text)
+int fw_view_text_wrap(struct fw_view_canvas *c, const struct fw_view_paragraph *p, const char *text)
 {
     int lines = 0;
     while (*text == ' ')
@@ -103,7 +103,7 @@ int view_text_wrap(struct view_canvas *c, const struct view_paragraph *p, const 
                 break;
             memcpy(line, text, word);
             line[word] = '\0';
-            if (taken && view_text_width(line, p->dot) > p->width)
+            if (taken && fw_view_text_width(line, p->dot) > p->width)
                 break;
             taken = end = word;
         }
@@ -111,10 +111,10 @@ int view_text_wrap(struct view_canvas *c, const struct view_paragraph *p, const 
             taken = strlen(text) < sizeof(line) ? strlen(text) : sizeof(line) - 1;
         memcpy(line, text, taken);
         line[taken] = '\0';
-        const int space = p->centred ? (p->width - view_text_width(line, p->dot)) / 2 : 0;
+        const int space = p->centred ? (p->width - fw_view_text_width(line, p->dot)) / 2 : 0;
         if (c)
-            view_text(c, p->x + space, p->y + lines * VIEW_LINE_HEIGHT * p->dot, p->dot, p->color,
-                      line);
+            fw_view_text(c, p->x + space, p->y + lines * FW_VIEW_LINE_HEIGHT * p->dot, p->dot,
+                         p->color, line);
         lines++;
         text += taken + strspn(text + taken, " ");
     }

@@ -11,21 +11,21 @@
 // A notch of the wheel in logical pixels, near what browsers make of it.
 enum { NOTCH_PX = 100 };
 
-static struct view_window *of(GLFWwindow *handle)
+static struct fw_view_window *of(GLFWwindow *handle)
 {
     return glfwGetWindowUserPointer(handle);
 }
 
 // ---- events
 
-static uint8_t held_mods(const struct view_window *w)
+static uint8_t held_mods(const struct fw_view_window *w)
 {
     const bool *k = w->keys;
     return (uint8_t)((k[42] || k[54] ? FW_MOD_SHIFT : 0) | (k[29] || k[97] ? FW_MOD_CTRL : 0) |
                      (k[56] || k[100] ? FW_MOD_ALT : 0) | (k[125] || k[126] ? FW_MOD_META : 0));
 }
 
-static void send(struct view_window *w, struct fw_wire_input event)
+static void send(struct fw_view_window *w, struct fw_wire_input event)
 {
     event.valid = true;
     event.mods = held_mods(w);
@@ -34,15 +34,15 @@ static void send(struct view_window *w, struct fw_wire_input event)
     w->p.input(w->p.user, &event);
 }
 
-static struct view_box box_of(const struct view_window *w)
+static struct fw_view_box box_of(const struct fw_view_window *w)
 {
-    return view_fit(w->width, w->height, w->picture_width, w->picture_height);
+    return fw_view_fit(w->width, w->height, w->picture_width, w->picture_height);
 }
 
 // From the window's logical pixels to the picture's.
-static void place(struct view_window *w, double x, double y)
+static void place(struct fw_view_window *w, double x, double y)
 {
-    const struct view_box box = box_of(w);
+    const struct fw_view_box box = box_of(w);
     int logical_width, logical_height;
     glfwGetWindowSize(w->handle, &logical_width, &logical_height);
     if (logical_width <= 0 || logical_height <= 0 || w->picture_width <= 0)
@@ -55,7 +55,7 @@ static void place(struct view_window *w, double x, double y)
 
 static void on_motion(GLFWwindow *handle, double x, double y)
 {
-    struct view_window *w = of(handle);
+    struct fw_view_window *w = of(handle);
     const double before_x = w->x, before_y = w->y;
     place(w, x, y);
     const double dx = w->placed ? w->x - before_x : 0, dy = w->placed ? w->y - before_y : 0;
@@ -80,7 +80,7 @@ static int dom_button(int button)
 
 static void on_button(GLFWwindow *handle, int button, int action, int mods)
 {
-    struct view_window *w = of(handle);
+    struct fw_view_window *w = of(handle);
     const int code = dom_button(button);
     const bool down = action == GLFW_PRESS;
     double x, y;
@@ -97,8 +97,8 @@ static void on_button(GLFWwindow *handle, int button, int action, int mods)
 
 static void on_scroll(GLFWwindow *handle, double x, double y)
 {
-    struct view_window *w = of(handle);
-    const struct view_box box = box_of(w);
+    struct fw_view_window *w = of(handle);
+    const struct fw_view_box box = box_of(w);
     const double scale =
         box.width > 0 && w->picture_width > 0 ? w->ratio * w->picture_width / (double)box.width : 1;
     send(w, (struct fw_wire_input){ .kind = FW_INPUT_WHEEL,
@@ -106,7 +106,7 @@ static void on_scroll(GLFWwindow *handle, double x, double y)
                                     .dy = (float)(-y * NOTCH_PX * scale) });
 }
 
-static void leave_fullscreen(struct view_window *w)
+static void leave_fullscreen(struct fw_view_window *w)
 {
     const int *place = w->windowed;
     glfwSetWindowMonitor(w->handle, NULL, place[0], place[1], place[2], place[3], GLFW_DONT_CARE);
@@ -137,7 +137,7 @@ static GLFWmonitor *monitor_of(GLFWwindow *handle)
     return best;
 }
 
-static void toggle_fullscreen(struct view_window *w)
+static void toggle_fullscreen(struct fw_view_window *w)
 {
     if (glfwGetWindowMonitor(w->handle)) {
         leave_fullscreen(w);
@@ -153,7 +153,7 @@ static void toggle_fullscreen(struct view_window *w)
 }
 
 // Keys that are the viewer's, as they are the page's. True: it was one.
-static bool own_key(struct view_window *w, int key, int mods)
+static bool own_key(struct fw_view_window *w, int key, int mods)
 {
     if (mods & (GLFW_MOD_SHIFT | GLFW_MOD_CONTROL | GLFW_MOD_ALT | GLFW_MOD_SUPER))
         return false;
@@ -170,8 +170,8 @@ static bool own_key(struct view_window *w, int key, int mods)
 
 static void on_key(GLFWwindow *handle, int key, int scancode, int action, int mods)
 {
-    struct view_window *w = of(handle);
-    const int code = view_key_code(key);
+    struct fw_view_window *w = of(handle);
+    const int code = fw_view_key_code(key);
     const bool down = action != GLFW_RELEASE;
     (void)scancode;
     if (action == GLFW_REPEAT || !code || w->keys[code] == down)
@@ -182,7 +182,7 @@ static void on_key(GLFWwindow *handle, int key, int scancode, int action, int mo
     send(w, (struct fw_wire_input){ .kind = FW_INPUT_KEY, .state = down, .code = (uint16_t)code });
 }
 
-void view_window_forget(struct view_window *w)
+void fw_view_window_forget(struct fw_view_window *w)
 {
     memset(w->keys, 0, sizeof(w->keys));
     w->buttons = 0;
@@ -190,19 +190,19 @@ void view_window_forget(struct view_window *w)
 
 static void on_focus(GLFWwindow *handle, int focused)
 {
-    struct view_window *w = of(handle);
+    struct fw_view_window *w = of(handle);
     bool held = w->buttons != 0;
     for (size_t i = 0; i < sizeof(w->keys); i++)
         held |= w->keys[i];
     if (focused || !held)
         return;
-    view_window_forget(w);
+    fw_view_window_forget(w);
     send(w, (struct fw_wire_input){ .kind = FW_INPUT_RELEASE });
 }
 
 // ---- the window
 
-static void measure(struct view_window *w)
+static void measure(struct fw_view_window *w)
 {
     int logical;
     float across = 1, down = 1;
@@ -217,7 +217,7 @@ static void measure(struct view_window *w)
 
 static void on_size(GLFWwindow *handle, int width, int height)
 {
-    struct view_window *w = of(handle);
+    struct fw_view_window *w = of(handle);
     (void)width;
     (void)height;
     measure(w);
@@ -240,7 +240,7 @@ static void on_close(GLFWwindow *handle)
     of(handle)->closed = true;
 }
 
-static void listen(struct view_window *w)
+static void listen(struct fw_view_window *w)
 {
     glfwSetWindowUserPointer(w->handle, w);
     glfwSetCursorPosCallback(w->handle, on_motion);
@@ -254,7 +254,7 @@ static void listen(struct view_window *w)
     glfwSetWindowCloseCallback(w->handle, on_close);
 }
 
-static void no_display(struct view_window *w)
+static void no_display(struct fw_view_window *w)
 {
     const char *text = NULL;
     glfwGetError(&text);
@@ -267,9 +267,10 @@ static void no_display(struct view_window *w)
                  getenv("DISPLAY") ? getenv("DISPLAY") : "", text ? text : "no reason given");
 }
 
-enum fw_err view_window_create(struct view_window *w, const struct view_window_params *params)
+enum fw_err fw_view_window_create(struct fw_view_window *w,
+                                  const struct fw_view_window_params *params)
 {
-    *w = (struct view_window){ .p = *params, .ratio = 1 };
+    *w = (struct fw_view_window){ .p = *params, .ratio = 1 };
     if (!glfwInit()) {
         no_display(w);
         return FW_ERR_UNSUPPORTED;
@@ -289,7 +290,7 @@ enum fw_err view_window_create(struct view_window *w, const struct view_window_p
     return FW_OK;
 }
 
-void view_window_show(struct view_window *w)
+void fw_view_window_show(struct fw_view_window *w)
 {
     glfwShowWindow(w->handle);
     if (w->p.fullscreen)
@@ -297,7 +298,7 @@ void view_window_show(struct view_window *w)
     measure(w);
 }
 
-void view_window_destroy(struct view_window *w)
+void fw_view_window_destroy(struct fw_view_window *w)
 {
     if (w->handle)
         glfwDestroyWindow(w->handle);
@@ -305,7 +306,7 @@ void view_window_destroy(struct view_window *w)
     glfwTerminate();
 }
 
-void view_window_wait(struct view_window *w, double seconds)
+void fw_view_window_wait(struct fw_view_window *w, double seconds)
 {
     (void)w;
     if (seconds > 0)
@@ -314,12 +315,12 @@ void view_window_wait(struct view_window *w, double seconds)
         glfwPollEvents();
 }
 
-void view_window_wake(void)
+void fw_view_window_wake(void)
 {
     glfwPostEmptyEvent();
 }
 
-void view_window_title(struct view_window *w, const char *title)
+void fw_view_window_title(struct fw_view_window *w, const char *title)
 {
     glfwSetWindowTitle(w->handle, title);
 }

@@ -11,7 +11,7 @@
 #include "session/cli/view_present.h"
 #include "stream/wire.h"
 
-struct view_window_params {
+struct fw_view_window_params {
     int width, height; // logical pixels
     bool fullscreen;
     void (*input)(void *user, const struct fw_wire_input *event);
@@ -20,8 +20,8 @@ struct view_window_params {
 
 // Thread: the main one, as GLFW wants it. Fields are read-only outside view_window.c, but for
 // `picture_*`, and what the reader of a request sets back.
-struct view_window {
-    struct view_window_params p;
+struct fw_view_window {
+    struct fw_view_window_params p;
     GLFWwindow *handle;
     int width, height;     // of the framebuffer, device pixels
     double ratio;          // device pixels per logical one
@@ -39,16 +39,17 @@ struct view_window {
 };
 
 // FW_ERR_UNSUPPORTED with words: no display.
-enum fw_err view_window_create(struct view_window *window, const struct view_window_params *params);
-void view_window_destroy(struct view_window *window);
-void view_window_show(struct view_window *window);
+enum fw_err fw_view_window_create(struct fw_view_window *window,
+                                  const struct fw_view_window_params *params);
+void fw_view_window_destroy(struct fw_view_window *window);
+void fw_view_window_show(struct fw_view_window *window);
 // Handles what has happened; waits for it up to `seconds`.
-void view_window_wait(struct view_window *window, double seconds);
+void fw_view_window_wait(struct fw_view_window *window, double seconds);
 // Ends a wait. Thread: any.
-void view_window_wake(void);
+void fw_view_window_wake(void);
 // A new connection knows of nothing that is held.
-void view_window_forget(struct view_window *window);
-void view_window_title(struct view_window *window, const char *title);
+void fw_view_window_forget(struct fw_view_window *window);
+void fw_view_window_title(struct fw_view_window *window, const char *title);
 
 // The evdev code of a GLFW key, 0 = none.
-int view_key_code(int glfw_key);
+int fw_view_key_code(int glfw_key);

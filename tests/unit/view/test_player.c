@@ -71,8 +71,8 @@ static void wait_for(struct ear *ear, enum fw_wire_ack_what what, unsigned count
 
 struct rig {
     struct ear ear;
-    struct view_figures *figures;
-    struct view_player *player;
+    struct fw_view_figures *figures;
+    struct fw_view_player *player;
     struct fw_encoder *encoder;
     uint64_t id;
     AVFrame *picture;
@@ -82,10 +82,10 @@ static int set_up(void **state)
 {
     struct rig *r = calloc(1, sizeof(*r));
     pthread_mutex_init(&r->ear.lock, NULL);
-    r->figures = view_figures_create();
+    r->figures = fw_view_figures_create();
     r->picture = av_frame_alloc();
     r->encoder = fixture_open("x264", WIDTH + 1, HEIGHT, 4000, NULL);
-    const struct view_player_params params = {
+    const struct fw_view_player_params params = {
         .decoder = { .software = true },
         .figures = r->figures,
         .ack = on_ack,
@@ -94,14 +94,14 @@ static int set_up(void **state)
         .user = &r->ear,
     };
     *state = r;
-    return view_player_create(&r->player, &params);
+    return fw_view_player_create(&r->player, &params);
 }
 
 static int tear_down(void **state)
 {
     struct rig *r = *state;
-    view_player_destroy(&r->player);
-    view_figures_destroy(&r->figures);
+    fw_view_player_destroy(&r->player);
+    fw_view_figures_destroy(&r->figures);
     fw_encoder_close(&r->encoder);
     av_frame_free(&r->picture);
     free(r);
@@ -133,33 +133,33 @@ static void feed(struct rig *r, bool key)
 {
     struct fw_packet *packet = encode(r, key);
     const struct fw_wire_video video = message(r, packet);
-    view_player_feed(r->player, &video, fw_now_ns());
+    fw_view_player_feed(r->player, &video, fw_now_ns());
     fw_packet_unref(&packet);
 }
 
 static void the_newest_picture_wins(void **state)
 {
     struct rig *r = *state;
-    struct view_frame_info info;
-    assert_false(view_player_take(r->player, r->picture, &info));
+    struct fw_view_frame_info info;
+    assert_false(fw_view_player_take(r->player, r->picture, &info));
     for (unsigned i = 1; i <= 5; i++) {
         feed(r, i == 1);
         wait_for(&r->ear, FW_ACK_DECODED, i);
     }
     wait_for(&r->ear, FW_ACK_DROPPED, 4); // those that were overtaken
     assert_int_equal(heard(&r->ear, FW_ACK_RECEIVED), 5);
-    assert_true(view_player_take(r->player, r->picture, &info));
+    assert_true(fw_view_player_take(r->player, r->picture, &info));
     assert_int_equal(info.frame_id, 5);
     assert_int_equal(info.width, WIDTH);
     assert_int_equal(r->picture->height, HEIGHT);
-    assert_false(view_player_take(r->player, r->picture, &info));
+    assert_false(fw_view_player_take(r->player, r->picture, &info));
     assert_int_equal(r->ear.asked, 0);
 }
 
 static void a_broken_decoder_asks_once_and_comes_back(void **state)
 {
     struct rig *r = *state;
-    struct view_frame_info info;
+    struct fw_view_frame_info info;
     static const uint8_t nonsense[] = { 0, 0, 0, 1, 0x41, 0xff, 0xff, 0xff, 0x00, 0x80 };
     feed(r, true);
     wait_for(&r->ear, FW_ACK_DECODED, 1);
@@ -168,7 +168,7 @@ static void a_broken_decoder_asks_once_and_comes_back(void **state)
                                        .height = HEIGHT,
                                        .payload = nonsense,
                                        .payload_size = sizeof(nonsense) };
-    view_player_feed(r->player, &bad, fw_now_ns());
+    fw_view_player_feed(r->player, &bad, fw_now_ns());
     wait_for(&r->ear, FW_ACK_DROPPED, 1);
     // What builds on what is lost is confirmed, so that the stream goes on, and dropped.
     for (int i = 0; i < 3; i++)
@@ -179,7 +179,7 @@ static void a_broken_decoder_asks_once_and_comes_back(void **state)
     assert_string_equal(r->ear.reason, "decoder-error");
     feed(r, true);
     wait_for(&r->ear, FW_ACK_DECODED, 2);
-    assert_true(view_player_take(r->player, r->picture, &info));
+    assert_true(fw_view_player_take(r->player, r->picture, &info));
     assert_int_equal(info.frame_id, 6);
     assert_int_equal(r->ear.asked, 1);
 }
@@ -187,13 +187,13 @@ static void a_broken_decoder_asks_once_and_comes_back(void **state)
 static void what_is_hidden_is_not_decoded(void **state)
 {
     struct rig *r = *state;
-    view_player_pause(r->player, true);
+    fw_view_player_pause(r->player, true);
     feed(r, true);
     feed(r, false);
     assert_int_equal(heard(&r->ear, FW_ACK_RECEIVED), 2);
     assert_int_equal(heard(&r->ear, FW_ACK_DROPPED), 2);
     assert_int_equal(r->ear.asked, 0);
-    view_player_pause(r->player, false);
+    fw_view_player_pause(r->player, false);
     assert_int_equal(r->ear.asked, 1);
     feed(r, true);
     wait_for(&r->ear, FW_ACK_DECODED, 1);
@@ -218,7 +218,7 @@ static unsigned packets_of(const char *path, int *width)
     return n;
 }
 
-static void record(struct rig *r, struct view_record *to, bool key)
+static void record(struct rig *r, struct fw_view_record *to, bool key)
 {
     struct fw_packet *packet = encode(r, key);
     AVPacket *copy = av_packet_alloc();
@@ -229,7 +229,7 @@ static void record(struct rig *r, struct view_record *to, bool key)
     assert_int_equal(av_new_packet(copy, (int)packet->size), 0);
     memcpy(copy->data, packet->data, packet->size);
     copy->flags = packet->key ? AV_PKT_FLAG_KEY : 0;
-    view_record_feed(to, copy, &video, (int64_t)r->id * 16 * FW_NS_PER_MS);
+    fw_view_record_feed(to, copy, &video, (int64_t)r->id * 16 * FW_NS_PER_MS);
     av_packet_free(&copy);
     fw_packet_unref(&packet);
 }
@@ -237,15 +237,15 @@ static void record(struct rig *r, struct view_record *to, bool key)
 static void record_kind(struct rig *r, const char *kind)
 {
     char folder[] = "/tmp/framewire-record-XXXXXX", path[64], second[64], words[512];
-    struct view_record *to;
+    struct fw_view_record *to;
     int width;
     assert_non_null(mkdtemp(folder));
     snprintf(path, sizeof(path), "%s/clip.%s", folder, kind);
     snprintf(second, sizeof(second), "%s/clip-2.%s", folder, kind);
-    const struct view_record_params params = { .path = path,
-                                               .want_key = on_want_key,
-                                               .user = &r->ear };
-    assert_int_equal(view_record_start(&to, &params, words, sizeof(words)), FW_OK);
+    const struct fw_view_record_params params = { .path = path,
+                                                  .want_key = on_want_key,
+                                                  .user = &r->ear };
+    assert_int_equal(fw_view_record_start(&to, &params, words, sizeof(words)), FW_OK);
     struct fw_packet *packet = encode(r, true);
     fw_packet_unref(&packet);
     record(r, to, false); // builds on a picture that the file does not have
@@ -261,15 +261,15 @@ static void record_kind(struct rig *r, const char *kind)
     struct fw_wire_video video = message(r, packet);
     video.width = 320;
     video.height = 180;
-    view_record_feed(to, copy, &video, (int64_t)r->id * 16 * FW_NS_PER_MS);
-    assert_int_equal(view_record_stop(&to, words, sizeof(words)), FW_OK);
+    fw_view_record_feed(to, copy, &video, (int64_t)r->id * 16 * FW_NS_PER_MS);
+    assert_int_equal(fw_view_record_stop(&to, words, sizeof(words)), FW_OK);
     assert_non_null(strstr(words, "11 pictures"));
     assert_int_equal(packets_of(path, &width), 10);
     assert_int_equal(width, WIDTH + 1);
     assert_int_equal(packets_of(second, &width), 1);
     assert_int_equal(width, 320);
     // What is there stays, unless a person says otherwise.
-    assert_int_equal(view_record_start(&to, &params, words, sizeof(words)), FW_ERR_DENIED);
+    assert_int_equal(fw_view_record_start(&to, &params, words, sizeof(words)), FW_ERR_DENIED);
     assert_non_null(strstr(words, "--force"));
     unlink(path);
     unlink(second);
@@ -289,16 +289,16 @@ static void recordings_play(void **state)
 static void a_recording_of_nothing_leaves_no_file(void **state)
 {
     char path[] = "/tmp/framewire-none-XXXXXX.mp4", words[512];
-    struct view_record *to;
+    struct fw_view_record *to;
     (void)state;
     const int fd = mkstemps(path, 4);
     assert_true(fd >= 0);
     close(fd);
     unlink(path);
-    const struct view_record_params params = { .path = path };
-    assert_int_equal(view_record_start(&to, &params, words, sizeof(words)), FW_OK);
+    const struct fw_view_record_params params = { .path = path };
+    assert_int_equal(fw_view_record_start(&to, &params, words, sizeof(words)), FW_OK);
     assert_int_equal(access(path, F_OK), 0); // the name is claimed
-    assert_int_equal(view_record_stop(&to, words, sizeof(words)), FW_ERR_NOT_FOUND);
+    assert_int_equal(fw_view_record_stop(&to, words, sizeof(words)), FW_ERR_NOT_FOUND);
     assert_int_not_equal(access(path, F_OK), 0);
 }
 

@@ -52,7 +52,7 @@ static void colours_are_those_of_bt709(void **state)
             both[2 * i + 1] = cr[i] = (uint8_t)rand();
         }
         const bool bgr = round & 1, full = round & 2, interleaved = round & 4;
-        const struct view_picture picture = {
+        const struct fw_view_picture picture = {
             .plane = { luma, interleaved ? both : cb, cr },
             .stride = { CODED, interleaved ? CODED : CODED / 2, CODED / 2 },
             .interleaved = interleaved,
@@ -62,7 +62,7 @@ static void colours_are_those_of_bt709(void **state)
             .coded_width = CODED,
             .coded_height = ROWS,
         };
-        view_rgb_convert(&picture, bgr, out);
+        fw_view_rgb_convert(&picture, bgr, out);
         for (int i = 0; i < WIDTH * HEIGHT; i++) {
             const int x = i % WIDTH, y = i / WIDTH, c = y / 2 * (CODED / 2) + x / 2;
             int want[3];
@@ -81,29 +81,29 @@ static void colours_are_those_of_bt709(void **state)
 static void a_picture_is_fitted_into_the_window(void **state)
 {
     (void)state;
-    struct view_box b = view_fit(640, 360, 640, 360);
+    struct fw_view_box b = fw_view_fit(640, 360, 640, 360);
     assert_true(b.x == 0 && b.y == 0 && b.width == 640 && b.height == 360);
-    b = view_fit(1000, 360, 640, 360); // bars left and right
+    b = fw_view_fit(1000, 360, 640, 360); // bars left and right
     assert_true(b.x == 180 && b.y == 0 && b.width == 640 && b.height == 360);
-    b = view_fit(640, 1000, 320, 180); // bars above and below
+    b = fw_view_fit(640, 1000, 320, 180); // bars above and below
     assert_true(b.x == 0 && b.y == 320 && b.width == 640 && b.height == 360);
-    b = view_fit(640, 360, 0, 0); // no picture yet
+    b = fw_view_fit(640, 360, 0, 0); // no picture yet
     assert_true(b.width == 640 && b.height == 360);
 }
 
 static void keys_go_by_their_place(void **state)
 {
     (void)state;
-    assert_int_equal(view_key_code(GLFW_KEY_A), 30);
-    assert_int_equal(view_key_code(GLFW_KEY_Z), 44);
-    assert_int_equal(view_key_code(GLFW_KEY_LEFT), 105);
-    assert_int_equal(view_key_code(GLFW_KEY_F24), 194);
-    assert_int_equal(view_key_code(GLFW_KEY_UNKNOWN), 0);
-    assert_int_equal(view_key_code(GLFW_KEY_LAST + 1), 0);
+    assert_int_equal(fw_view_key_code(GLFW_KEY_A), 30);
+    assert_int_equal(fw_view_key_code(GLFW_KEY_Z), 44);
+    assert_int_equal(fw_view_key_code(GLFW_KEY_LEFT), 105);
+    assert_int_equal(fw_view_key_code(GLFW_KEY_F24), 194);
+    assert_int_equal(fw_view_key_code(GLFW_KEY_UNKNOWN), 0);
+    assert_int_equal(fw_view_key_code(GLFW_KEY_LAST + 1), 0);
     // No two keys are one.
     bool seen[256] = { false };
     for (int key = 0; key <= GLFW_KEY_LAST; key++) {
-        const int code = view_key_code(key);
+        const int code = fw_view_key_code(key);
         assert_in_range(code, 0, 255);
         assert_false(code && seen[code]);
         seen[code] = true;
@@ -114,7 +114,7 @@ static void keys_go_by_their_place(void **state)
 
 static void words_stay_inside(void **state)
 {
-    struct view_canvas canvas = { 0 };
+    struct fw_view_canvas canvas = { 0 };
     (void)state;
     static const char *const texts[] = {
         "",
@@ -127,65 +127,65 @@ static void words_stay_inside(void **state)
     };
     for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
         // The canvas is smaller than what is drawn: nothing beside it may be touched.
-        assert_true(view_canvas_begin(&canvas, 60, 20, 0));
-        const struct view_paragraph p = { -5, -5, 50, 2, 0xffffffff, i % 2 };
-        const int lines = view_text_wrap(&canvas, &p, texts[i]);
-        assert_int_equal(lines, view_text_wrap(NULL, &p, texts[i]));
+        assert_true(fw_view_canvas_begin(&canvas, 60, 20, 0));
+        const struct fw_view_paragraph p = { -5, -5, 50, 2, 0xffffffff, i % 2 };
+        const int lines = fw_view_text_wrap(&canvas, &p, texts[i]);
+        assert_int_equal(lines, fw_view_text_wrap(NULL, &p, texts[i]));
         assert_true(lines <= 40);
     }
-    assert_int_equal(view_text_width("abc", 2), 34);
-    assert_int_equal(view_text_width("×·–", 2), 34); // letters, not bytes
-    view_canvas_finish(&canvas);
+    assert_int_equal(fw_view_text_width("abc", 2), 34);
+    assert_int_equal(fw_view_text_width("×·–", 2), 34); // letters, not bytes
+    fw_view_canvas_finish(&canvas);
 }
 
-static void status(const char *state, const char *code, enum view_phase phase, uint64_t pictures,
-                   struct view_status *out)
+static void status(const char *state, const char *code, enum fw_view_phase phase, uint64_t pictures,
+                   struct fw_view_status *out)
 {
-    struct view_link_state link = { .phase = phase, .info.percent = -1 };
+    struct fw_view_link_state link = { .phase = phase, .info.percent = -1 };
     snprintf(link.info.state, sizeof(link.info.state), "%s", state);
     snprintf(link.code, sizeof(link.code), "%s", code);
     snprintf(link.info.code, sizeof(link.info.code), "%s", code);
-    view_status_of(&link, pictures, out);
+    fw_view_status_of(&link, pictures, out);
 }
 
 static void each_state_has_its_words(void **state)
 {
-    struct view_status s;
+    struct fw_view_status s;
     (void)state;
-    status("running", "", VIEW_OPEN, 5, &s);
-    assert_int_equal(s.level, VIEW_LEVEL_OK);
-    status("running", "", VIEW_OPEN, 0, &s);
-    assert_int_equal(s.level, VIEW_LEVEL_VEIL);
-    status("restarting", "", VIEW_OPEN, 5, &s);
-    assert_int_equal(s.level, VIEW_LEVEL_BANNER);
+    status("running", "", FW_VIEW_OPEN, 5, &s);
+    assert_int_equal(s.level, FW_VIEW_LEVEL_OK);
+    status("running", "", FW_VIEW_OPEN, 0, &s);
+    assert_int_equal(s.level, FW_VIEW_LEVEL_VEIL);
+    status("restarting", "", FW_VIEW_OPEN, 5, &s);
+    assert_int_equal(s.level, FW_VIEW_LEVEL_BANNER);
     assert_string_equal(s.title, "The renderer is restarting");
-    status("running", "slow", VIEW_OPEN, 5, &s);
+    status("running", "slow", FW_VIEW_OPEN, 5, &s);
     assert_string_equal(s.title, "Waiting for the renderer");
-    status("running", "", VIEW_WAITING, 5, &s);
-    assert_int_equal(s.level, VIEW_LEVEL_BANNER);
+    status("running", "", FW_VIEW_WAITING, 5, &s);
+    assert_int_equal(s.level, FW_VIEW_LEVEL_BANNER);
     assert_string_equal(s.title, "Reconnecting");
     assert_false(s.over);
-    status("", "unauthorized", VIEW_ENDED, 0, &s);
+    status("", "unauthorized", FW_VIEW_ENDED, 0, &s);
     assert_true(s.over);
     assert_non_null(strstr(s.text, "--token-file"));
-    status("failed", "", VIEW_OPEN, 5, &s);
+    status("failed", "", FW_VIEW_OPEN, 5, &s);
     assert_string_equal(s.title, "The session has failed");
-    status("closing", "", VIEW_ENDED, 5, &s);
+    status("closing", "", FW_VIEW_ENDED, 5, &s);
     assert_true(s.over);
-    assert_int_equal(s.level, VIEW_LEVEL_VEIL);
+    assert_int_equal(s.level, FW_VIEW_LEVEL_VEIL);
 }
 
 // ---- figures
 
 static void stages_add_up(void **state)
 {
-    struct view_figures *f = view_figures_create();
+    struct fw_view_figures *f = fw_view_figures_create();
     const struct fw_client_clock clock = { .count = 1,
                                            .rtt_ns = 2 * FW_NS_PER_MS,
                                            .best = { 0, 2 * FW_NS_PER_MS, 1000 * 1000000LL } };
-    static struct view_reading r;
+    static struct fw_view_reading r;
     (void)state;
-    view_figures_clock(f, &clock); // the server is a second ahead
+    fw_view_figures_clock(f, &clock); // the server is a second ahead
     for (uint64_t i = 1; i <= 200; i++) {
         const int64_t t = (int64_t)i * 16 * FW_NS_PER_MS, server = t + 1000 * 1000000LL;
         const struct fw_wire_video v = {
@@ -202,19 +202,19 @@ static void stages_add_up(void **state)
         };
         const struct fw_wire_stamp stamp = { i, server + 9 * FW_NS_PER_MS,
                                              server + 10 * FW_NS_PER_MS };
-        view_figures_received(f, &v, 1000, t + 12 * FW_NS_PER_MS);
-        view_figures_decoded(f, i, t + 14 * FW_NS_PER_MS);
+        fw_view_figures_received(f, &v, 1000, t + 12 * FW_NS_PER_MS);
+        fw_view_figures_decoded(f, i, t + 14 * FW_NS_PER_MS);
         if (i % 2) // stamps may come before or after
-            view_figures_stamp(f, &stamp);
-        view_figures_presented(f, i, t + 15 * FW_NS_PER_MS);
+            fw_view_figures_stamp(f, &stamp);
+        fw_view_figures_presented(f, i, t + 15 * FW_NS_PER_MS);
         if (!(i % 2))
-            view_figures_stamp(f, &stamp);
-        view_figures_input(f, t, t + 15 * FW_NS_PER_MS);
+            fw_view_figures_stamp(f, &stamp);
+        fw_view_figures_input(f, t, t + 15 * FW_NS_PER_MS);
     }
-    view_figures_read(f, 200LL * 16 * FW_NS_PER_MS + 15 * FW_NS_PER_MS, &r);
-    static const float want[VIEW_STAGE_COUNT] = { 2, 1, 1, 4, 2, 2, 2, 1 };
-    assert_int_equal(r.graph_count, VIEW_GRAPH);
-    for (int i = 0; i < VIEW_STAGE_COUNT; i++) {
+    fw_view_figures_read(f, 200LL * 16 * FW_NS_PER_MS + 15 * FW_NS_PER_MS, &r);
+    static const float want[FW_VIEW_STAGE_COUNT] = { 2, 1, 1, 4, 2, 2, 2, 1 };
+    assert_int_equal(r.graph_count, FW_VIEW_GRAPH);
+    for (int i = 0; i < FW_VIEW_STAGE_COUNT; i++) {
         assert_true(fabs(r.stage_ms[i] - want[i]) < 0.01);
         assert_true(fabsf(r.graph[0].ms[i] - want[i]) < 0.01f);
     }
@@ -223,37 +223,37 @@ static void stages_add_up(void **state)
     assert_true(r.fps >= 62 && r.fps <= 63);
     assert_int_equal(r.presented, 200);
     assert_int_equal(r.last_input, 200);
-    view_figures_destroy(&f);
+    fw_view_figures_destroy(&f);
 }
 
 static void nothing_that_contradicts_makes_a_stage_negative(void **state)
 {
-    struct view_figures *f = view_figures_create();
+    struct fw_view_figures *f = fw_view_figures_create();
     const struct fw_client_clock clock = { .count = 1 };
-    static struct view_reading r;
+    static struct fw_view_reading r;
     (void)state;
-    view_figures_clock(f, &clock);
+    fw_view_figures_clock(f, &clock);
     // Stamps of a server whose clock is said to be behind: all of it after we had shown it.
     const struct fw_wire_video v = { .frame_id = 1,
                                      .begun_ns = 50 * FW_NS_PER_MS,
                                      .encoded_ns = 60 * FW_NS_PER_MS,
                                      .render_us = 1000,
                                      .encode_us = 1000 };
-    view_figures_received(f, &v, 1, 10 * FW_NS_PER_MS);
-    view_figures_decoded(f, 1, 11 * FW_NS_PER_MS);
-    view_figures_stamp(f, &(struct fw_wire_stamp){ 1, 70 * FW_NS_PER_MS, 71 * FW_NS_PER_MS });
-    view_figures_presented(f, 1, 12 * FW_NS_PER_MS);
-    view_figures_read(f, 12 * FW_NS_PER_MS, &r);
+    fw_view_figures_received(f, &v, 1, 10 * FW_NS_PER_MS);
+    fw_view_figures_decoded(f, 1, 11 * FW_NS_PER_MS);
+    fw_view_figures_stamp(f, &(struct fw_wire_stamp){ 1, 70 * FW_NS_PER_MS, 71 * FW_NS_PER_MS });
+    fw_view_figures_presented(f, 1, 12 * FW_NS_PER_MS);
+    fw_view_figures_read(f, 12 * FW_NS_PER_MS, &r);
     assert_int_equal(r.graph_count, 1);
-    for (int i = 0; i < VIEW_STAGE_COUNT; i++)
+    for (int i = 0; i < FW_VIEW_STAGE_COUNT; i++)
         assert_true(r.graph[0].ms[i] >= 0);
     assert_true(r.total.p50 >= 0);
-    view_figures_destroy(&f);
+    fw_view_figures_destroy(&f);
 }
 
 // ---- the command line
 
-static enum fw_err parse(struct view_options *o, char *message, int argc, ...)
+static enum fw_err parse(struct fw_view_options *o, char *message, int argc, ...)
 {
     char *argv[16] = { "view" };
     va_list list;
@@ -261,12 +261,12 @@ static enum fw_err parse(struct view_options *o, char *message, int argc, ...)
     for (int i = 1; i <= argc; i++)
         argv[i] = va_arg(list, char *);
     va_end(list);
-    return view_options_parse(o, argc + 1, argv, message, 256);
+    return fw_view_options_parse(o, argc + 1, argv, message, 256);
 }
 
 static void options_are_read(void **state)
 {
-    struct view_options o;
+    struct fw_view_options o;
     char message[256];
     (void)state;
     assert_int_equal(parse(&o, message, 5, "--size=800x601", "http://h", "--frames", "12", "--hud"),
