@@ -7,8 +7,11 @@
 
 #include "base/clock.h"
 
-// False in a build that is to show what the trace costs (meson -Dtrace=false): all that is done for
-// it alone stands behind this, is compiled, and dropped.
+// 0 in a build that is to show what the trace costs (meson -Dtrace=false): all that is done for it
+// alone stands behind this, is compiled, and dropped.
+#ifndef FW_TRACE
+#define FW_TRACE 1
+#endif
 enum { FW_TRACE_ON = FW_TRACE };
 
 // Now, for a stamp that nothing but the trace reads; 0 without it.

@@ -9,6 +9,7 @@
 
 #include "session/api_fault.h"
 #include "session/api_machine.h"
+#include "session/api_request.h"
 #include "session/api_session.h"
 #include "session/api_sources.h"
 #include "session/api_trace.h"
@@ -172,56 +173,6 @@ static json_t *body_object(const struct fw_http_request *req, struct fw_http_res
     return body;
 }
 
-static bool take_int(json_t *value, const char *key, int min, int max, int *out, char *message,
-                     size_t size)
-{
-    if (json_is_integer(value) && json_integer_value(value) >= min &&
-        json_integer_value(value) <= max) {
-        *out = (int)json_integer_value(value);
-        return true;
-    }
-    snprintf(message, size, "%s: must be a whole number from %d to %d", key, min, max);
-    return false;
-}
-
-static enum fw_err read_request(struct fw_api *api, json_t *body,
-                                struct fw_session_request *request, char *message, size_t size)
-{
-    const char *source = NULL, *key;
-    json_t *args = NULL, *value;
-    request->width = 1280;
-    request->height = 720;
-    request->fps = 60;
-    json_object_foreach(body, key, value)
-    {
-        bool ok = false;
-        snprintf(message, size, "%.40s: unknown field", key);
-        if (strcmp(key, "source") == 0) {
-            source = json_string_value(value);
-            ok = source != NULL;
-            snprintf(message, size, "source: must be a string");
-        } else if (strcmp(key, "args") == 0) {
-            args = value;
-            ok = json_is_object(value) && json_object_size(value) <= FW_API_ARGS_MAX;
-            snprintf(message, size, "args: must be an object of at most %d strings",
-                     FW_API_ARGS_MAX);
-        } else if (strcmp(key, "width") == 0) {
-            ok = take_int(value, key, 16, 3840, &request->width, message, size);
-        } else if (strcmp(key, "height") == 0) {
-            ok = take_int(value, key, 16, 2160, &request->height, message, size);
-        } else if (strcmp(key, "fps") == 0) {
-            ok = take_int(value, key, 1, 240, &request->fps, message, size);
-        }
-        if (!ok)
-            return FW_ERR_INVALID;
-    }
-    if (!source) {
-        snprintf(message, size, "source: missing; GET /api/v1/sources lists what there is");
-        return FW_ERR_INVALID;
-    }
-    return fw_sources_check(api->p.models, source, args, request, message, size);
-}
-
 static void create_session(struct fw_api *api, const struct fw_http_request *req,
                            const struct caller *c, struct fw_http_response *res)
 {
@@ -236,7 +187,7 @@ static void create_session(struct fw_api *api, const struct fw_http_request *req
     struct fw_session_request request = { .owner = c->owner ? c->owner : "" };
     const char *id = NULL;
     struct fw_session_view v;
-    enum fw_err err = read_request(api, body, &request, message, sizeof(message));
+    enum fw_err err = fw_api_request_read(api->p.models, body, &request, message, sizeof(message));
     if (err) {
         answer_error(res, 400, "invalid_argument", message);
         goto out;
@@ -263,13 +214,23 @@ out:
     json_decref(body);
 }
 
+// False with the answer given: there is none, or none that the caller may see.
+static bool find(struct fw_api *api, const struct caller *c, const char *id,
+                 struct fw_session_view *v, struct fw_http_response *res)
+{
+    const bool found = api->p.ops->get(api->p.user, id, v) && may_see(c, v);
+    if (!found)
+        answer_no_session(res);
+    return found;
+}
+
 static void one_session(struct fw_api *api, const struct fw_http_request *req,
                         const struct caller *c, const char *id, struct fw_http_response *res)
 {
     struct fw_session_view v;
-    if (!api->p.ops->get(api->p.user, id, &v) || !may_see(c, &v)) {
-        answer_no_session(res);
-    } else if (strcmp(req->method, "DELETE") == 0) {
+    if (!find(api, c, id, &v, res))
+        return;
+    if (strcmp(req->method, "DELETE") == 0) {
         api->p.ops->end(api->p.user, id);
         res->status = 204;
     } else {
@@ -282,10 +243,8 @@ static void trace(struct fw_api *api, const struct fw_http_request *req, const s
 {
     struct fw_session_view v;
     char message[128];
-    if (!api->p.ops->get(api->p.user, id, &v) || !may_see(c, &v)) {
-        answer_no_session(res);
+    if (!find(api, c, id, &v, res))
         return;
-    }
     if (!FW_TRACE_ON) {
         answer_error(res, 501, "no_trace", "this server was built without the trace");
         return;
@@ -303,10 +262,8 @@ static void fault(struct fw_api *api, const struct fw_http_request *req, const s
     struct fw_session_view v;
     struct fw_fault_request request;
     char message[256];
-    if (!api->p.ops->get(api->p.user, id, &v) || !may_see(c, &v)) {
-        answer_no_session(res);
+    if (!find(api, c, id, &v, res))
         return;
-    }
     if (!api->p.allow_faults) {
         answer_error(res, 403, "faults_not_allowed",
                      "this server breaks nothing on purpose: it was started without "
@@ -330,9 +287,7 @@ static void figures(struct fw_api *api, const struct caller *c, const char *id, 
                     struct fw_http_response *res)
 {
     struct fw_session_view v;
-    if (!api->p.ops->get(api->p.user, id, &v) || !may_see(c, &v))
-        answer_no_session(res);
-    else if (fw_api_figures(&v, now_ns, res))
+    if (find(api, c, id, &v, res) && fw_api_figures(&v, now_ns, res))
         answer_error(res, 500, "internal", "out of memory");
 }
 

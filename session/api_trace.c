@@ -2,6 +2,7 @@
 #include "session/api_trace.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -86,33 +87,83 @@ static enum fw_err read_query(struct query *q, const char *text, char *message, 
     return FW_OK;
 }
 
+// A full export takes some ms, the copy of what it reads a tenth of one: so it is written on a
+// thread, from a copy.
+struct work {
+    struct fw_http_work base;
+    struct fw_records *records;
+    struct fw_export_params params;
+    int format; // index
+    char session[FW_SESSION_ID_SIZE], title[128], gpu[256], encoder[32], no_parts[96];
+};
+
+static void run(struct fw_http_work *base, struct fw_http_response *res)
+{
+    struct work *w = (struct work *)base;
+    if (fw_export(w->records, &w->params, &res->body, &res->body_size)) {
+        res->status = 500;
+        return;
+    }
+    res->body += FW_HTTP_HEADROOM;
+    res->headroom = true;
+    res->status = 200;
+    res->content_type = formats[w->format].content_type;
+    snprintf(res->save_as, sizeof(res->save_as), "framewire-%.10s.%s", w->session,
+             formats[w->format].extension);
+}
+
+static void free_work(struct fw_http_work *base)
+{
+    struct work *w = (struct work *)base;
+    fw_records_destroy(&w->records);
+    free(w);
+}
+
+// A copy that lives as long as the work does.
+static const char *keep(char *room, size_t size, const char *text)
+{
+    snprintf(room, size, "%s", text);
+    return room;
+}
+
+static void fill_in(struct work *w, const struct fw_session_view *v, const struct query *q,
+                    int64_t now_ns)
+{
+    struct timespec wall;
+    clock_gettime(CLOCK_REALTIME, &wall);
+    w->format = q->format;
+    w->params = (struct fw_export_params){
+        .format = formats[q->format].format,
+        .headroom = FW_HTTP_HEADROOM,
+        .now_ns = now_ns,
+        .last_ns = q->last_s * (int64_t)FW_NS_PER_S,
+        .watched = v->viewers > 0,
+        .wall_ms = wall.tv_sec * INT64_C(1000) + wall.tv_nsec / FW_NS_PER_MS,
+        .session = keep(w->session, sizeof(w->session), v->id),
+        .title = keep(w->title, sizeof(w->title), v->title),
+        .gpu = keep(w->gpu, sizeof(w->gpu), v->gpu),
+        .encoder = keep(w->encoder, sizeof(w->encoder), v->encoder),
+        .no_parts = keep(w->no_parts, sizeof(w->no_parts), v->no_parts),
+    };
+}
+
 enum fw_err fw_api_trace(const struct fw_session_view *v, const char *query, int64_t now_ns,
                          struct fw_http_response *res, char *message, size_t size)
 {
     struct query q;
-    enum fw_err err = read_query(&q, query, message, size);
+    const enum fw_err err = read_query(&q, query, message, size);
     if (err)
         return err;
-    struct timespec wall;
-    clock_gettime(CLOCK_REALTIME, &wall);
-    const struct fw_export_params params = {
-        .format = formats[q.format].format,
-        .now_ns = now_ns,
-        .last_ns = q.last_s * (int64_t)FW_NS_PER_S,
-        .watched = v->viewers > 0,
-        .wall_ms = wall.tv_sec * INT64_C(1000) + wall.tv_nsec / FW_NS_PER_MS,
-        .session = v->id,
-        .title = v->title,
-        .gpu = v->gpu,
-        .encoder = v->encoder,
-        .no_parts = v->no_parts,
-    };
-    err = fw_export(v->records, &params, &res->body, &res->body_size);
-    if (err)
-        return err;
-    res->status = 200;
-    res->content_type = formats[q.format].content_type;
-    snprintf(res->save_as, sizeof(res->save_as), "framewire-%.10s.%s", v->id,
-             formats[q.format].extension);
+    struct work *w = calloc(1, sizeof(*w));
+    if (!w)
+        return FW_ERR_NOMEM;
+    w->base = (struct fw_http_work){ .run = run, .free = free_work };
+    w->records = fw_records_copy(v->records);
+    if (!w->records) {
+        free(w);
+        return FW_ERR_NOMEM;
+    }
+    fill_in(w, v, &q, now_ns);
+    res->work = &w->base;
     return FW_OK;
 }

@@ -107,6 +107,8 @@ enum fw_err fw_export(const struct fw_records *r, const struct fw_export_params 
                       size_t *size)
 {
     struct fw_text t = { 0 };
+    for (size_t i = 0; i < p->headroom; i++)
+        fw_text_bytes(&t, "", 1);
     switch (p->format) {
     case FW_EXPORT_CSV: fw_export_csv(&t, r, p); break;
     case FW_EXPORT_JSON: fw_export_json(&t, r, p); break;
@@ -119,6 +121,6 @@ enum fw_err fw_export(const struct fw_records *r, const struct fw_export_params 
         return FW_ERR_NOMEM;
     }
     *text = t.data;
-    *size = t.size - 1;
+    *size = t.size - 1 - p->headroom;
     return FW_OK;
 }

@@ -14,6 +14,7 @@ enum fw_export_format { FW_EXPORT_CSV, FW_EXPORT_JSON, FW_EXPORT_PERFETTO, FW_EX
 
 struct fw_export_params {
     enum fw_export_format format;
+    size_t headroom;                             // bytes left free before the text
     int64_t now_ns, last_ns;                     // frames seen from now − last on
     bool watched;                                // somebody looks on now
     int64_t wall_ms;                             // the wall clock at `now_ns`, ms since 1970
@@ -21,7 +22,7 @@ struct fw_export_params {
     const char *no_parts; // why the GPU does not tell the parts of a pass apart; "" = it does
 };
 
-// On FW_OK the caller frees `*text`: `*size` bytes and a NUL, at most some 8 MiB (FW_RECORDS_KEPT
-// frames). FW_ERR_NOMEM.
+// On FW_OK the caller frees `*text`: the headroom, `*size` bytes and a NUL, at most some 8 MiB
+// (FW_RECORDS_KEPT frames). FW_ERR_NOMEM.
 enum fw_err fw_export(const struct fw_records *records, const struct fw_export_params *params,
                       char **text, size_t *size);

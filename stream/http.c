@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 #include <arpa/inet.h>
+#include <assert.h>
 #include <limits.h>
 #include <netinet/in.h>
 #include <stdio.h>
@@ -9,10 +10,17 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "stream/http_work.h"
 #include "stream/server_priv.h"
 #include "stream/static_files.h"
 
-enum { PATH_MAX_BYTES = 1024, QUERY_MAX = 2048, HEAD_ROOM = 4096, SEND_CHUNK = 64 << 10 };
+enum {
+    PATH_MAX_BYTES = 1024,
+    QUERY_MAX = 2048,
+    HEAD_ROOM = 4096,
+    SEND_CHUNK = 64 << 10,
+    WORK_MAX_S = 60
+};
 
 // One request and its answer. Kept between callbacks of its connection.
 struct fw_txn {
@@ -29,35 +37,15 @@ struct fw_txn {
     int64_t begun_ns;              // lws starts its clock anew with each byte of a body
     bool head;                     // the answer has no body
     bool answered;
-    bool hang_up; // after the answer
-    // --- answer body still to be sent: LWS_PRE bytes, then `out_size`
+    bool hang_up;            // after the answer
+    struct fw_http_job *job; // an answer that a thread works on
+    // --- answer body still to be sent: room for LWS_PRE bytes or more, then `out_size` from
+    // `out_at`
     uint8_t *out;
-    size_t out_size, out_sent;
+    size_t out_at, out_size, out_sent;
 };
 
-// Every response has these, errors made by lws itself included: they are the vhost's.
-// connect-src 'self' covers WebSockets to the same origin too (Chromium and Firefox, tried).
-#define HEADER(prev, title, text)                                                                  \
-    {                                                                                              \
-        .next = (prev), .name = title ":", .value = text                                           \
-    }
-static const struct lws_protocol_vhost_options security_headers[] = {
-    HEADER(NULL, "cross-origin-opener-policy", "same-origin"),
-    HEADER(&security_headers[0], "cross-origin-embedder-policy", "require-corp"),
-    HEADER(&security_headers[1], "cross-origin-resource-policy", "same-origin"),
-    HEADER(&security_headers[2], "content-security-policy",
-           "default-src 'self'; script-src 'self'; style-src 'self'; "
-           "img-src 'self' data: blob:; media-src 'self' blob:; "
-           "connect-src 'self'; worker-src 'self' blob:; object-src 'none'; "
-           "frame-ancestors 'none'; base-uri 'none'; form-action 'none'"),
-    HEADER(&security_headers[3], "x-content-type-options", "nosniff"),
-    HEADER(&security_headers[4], "referrer-policy", "no-referrer"),
-    HEADER(&security_headers[5], "permissions-policy",
-           "fullscreen=(self), gamepad=(self), clipboard-read=(self), clipboard-write=(self), "
-           "autoplay=(self), camera=(), microphone=(), geolocation=(), payment=(), usb=()"),
-    HEADER(&security_headers[6], "cache-control", "no-cache"),
-};
-const struct lws_protocol_vhost_options *fw_http_vhost_headers = &security_headers[7];
+static_assert(FW_HTTP_HEADROOM >= LWS_PRE, "lws writes in front of a body");
 
 static struct fw_server *server_of(struct lws *wsi)
 {
@@ -73,22 +61,6 @@ bool fw_http_header(struct lws *wsi, enum lws_token_indexes token, char *out, si
 }
 
 // ---- answering
-
-static const char *reason_code(int status)
-{
-    switch (status) {
-    case 400: return "bad_request";
-    case 403: return "forbidden";
-    case 404: return "not_found";
-    case 405: return "method_not_allowed";
-    case 411: return "length_required";
-    case 413: return "too_large";
-    case 426: return "upgrade_required";
-    case 501: return "not_implemented";
-    case 503: return "busy";
-    default: return "internal";
-    }
-}
 
 struct answer {
     int status;
@@ -171,7 +143,7 @@ static int send_more(struct lws *wsi, struct fw_txn *txn)
         chunk = SEND_CHUNK;
     const bool last = txn->out_sent + chunk == txn->out_size;
     // lws wants LWS_PRE scratch bytes in front: they are sent already.
-    if (lws_write(wsi, txn->out + LWS_PRE + txn->out_sent, chunk,
+    if (lws_write(wsi, txn->out + txn->out_at + txn->out_sent, chunk,
                   last ? LWS_WRITE_HTTP_FINAL : LWS_WRITE_HTTP) < 0)
         return -1;
     txn->out_sent += chunk;
@@ -191,10 +163,11 @@ static int answer_error(struct lws *wsi, struct fw_txn *txn, int status, const c
 {
     char text[512];
     const int n = snprintf(text, sizeof(text), "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n",
-                           reason_code(status), message);
+                           fw_http_reason(status), message);
     free(txn->out);
     txn->out_size = (size_t)n;
     txn->out_sent = 0;
+    txn->out_at = LWS_PRE;
     txn->out = malloc(LWS_PRE + txn->out_size);
     if (!txn->out)
         return -1;
@@ -232,6 +205,7 @@ static enum fw_err answer_below(struct lws *wsi, struct fw_txn *txn, int root_fd
         free(file.data);
     } else {
         txn->out = file.data;
+        txn->out_at = LWS_PRE;
         txn->out_size = file.size;
     }
     if (!txn->totals)
@@ -274,6 +248,80 @@ static bool is_get(const struct fw_txn *txn)
 
 // ---- routing
 
+// The body becomes the transaction's.
+static bool take_body(struct fw_txn *txn, struct fw_http_response *res)
+{
+    if (res->body_size && res->headroom) {
+        txn->out = (uint8_t *)res->body - FW_HTTP_HEADROOM;
+        txn->out_at = FW_HTTP_HEADROOM;
+        res->body = NULL;
+    } else if (res->body_size) {
+        txn->out = malloc(LWS_PRE + res->body_size);
+        if (!txn->out)
+            return false;
+        memcpy(txn->out + LWS_PRE, res->body, res->body_size);
+        txn->out_at = LWS_PRE;
+    }
+    txn->out_size = res->body_size;
+    return true;
+}
+
+static int answer_response(struct lws *wsi, struct fw_txn *txn, struct fw_http_response *res)
+{
+    char disposition[sizeof(res->save_as) + 32];
+    int ret = 0;
+    if (!res->status) {
+        ret = answer_error(wsi, txn, 404, NULL, "There is nothing here.");
+    } else if (res->file) {
+        if (answer_file(wsi, txn, res->file, res->status, &ret))
+            ret = answer_error(wsi, txn, 404, NULL, "The page is missing from the web files.");
+    } else if (!take_body(txn, res)) {
+        ret = -1;
+    } else {
+        snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"", res->save_as);
+        ret = answer(wsi, txn,
+                     &(struct answer){
+                         .status = res->status,
+                         .content_type = res->content_type ? res->content_type : "application/json",
+                         .allow = res->allow,
+                         .location = res->location[0] ? res->location : NULL,
+                         .disposition = res->save_as[0] ? disposition : NULL,
+                         .retry_after_s = res->retry_after_s,
+                     });
+    }
+    fw_http_free_body(res);
+    return ret;
+}
+
+static void on_answer(void *user)
+{
+    lws_callback_on_writable(user); // it is sent from there
+}
+
+static int answer_later(struct lws *wsi, struct fw_txn *txn, struct fw_http_work *work)
+{
+    struct fw_server *server = server_of(wsi);
+    const enum fw_err err = fw_http_job_start(&txn->job, server->works, work, on_answer, wsi);
+    if (err)
+        return err == FW_ERR_AGAIN
+                   ? answer_error(wsi, txn, 503, NULL, "Too many answers like this are being made.")
+                   : -1;
+    txn->answered = true; // what else comes of the request is not looked at
+    fw_waiting_set(server, wsi, false);
+    lws_set_timeout(wsi, PENDING_TIMEOUT_HTTP_CONTENT, WORK_MAX_S);
+    return 0;
+}
+
+static int on_writable(struct lws *wsi, struct fw_txn *txn)
+{
+    struct fw_http_response *res = txn->job ? fw_http_job_answer(txn->job) : NULL;
+    if (!res)
+        return txn->out ? send_more(wsi, txn) : 0;
+    const int ret = answer_response(wsi, txn, res);
+    fw_http_job_leave(&txn->job);
+    return ret;
+}
+
 static int answer_handler(struct lws *wsi, struct fw_txn *txn)
 {
     struct fw_server *server = server_of(wsi);
@@ -287,39 +335,8 @@ static int answer_handler(struct lws *wsi, struct fw_txn *txn)
         .body_size = txn->body_size,
     };
     struct fw_http_response res = { 0 };
-    char disposition[sizeof(res.save_as) + 32];
     server->handler.http(server->handler.user, &req, &res);
-    txn->totals = fw_totals_route(&server->totals, res.route);
-    server->totals.refused[FW_REFUSAL_FORBIDDEN] += res.status == 403;
-    int ret = 0;
-    if (!res.status) {
-        ret = answer_error(wsi, txn, 404, NULL, "There is nothing here.");
-    } else if (res.file) {
-        if (answer_file(wsi, txn, res.file, res.status, &ret))
-            ret = answer_error(wsi, txn, 404, NULL, "The page is missing from the web files.");
-    } else {
-        if (res.body_size) {
-            txn->out = malloc(LWS_PRE + res.body_size);
-            if (!txn->out) {
-                free(res.body);
-                return -1;
-            }
-            memcpy(txn->out + LWS_PRE, res.body, res.body_size);
-            txn->out_size = res.body_size;
-        }
-        snprintf(disposition, sizeof(disposition), "attachment; filename=\"%s\"", res.save_as);
-        ret = answer(wsi, txn,
-                     &(struct answer){
-                         .status = res.status,
-                         .content_type = res.content_type ? res.content_type : "application/json",
-                         .allow = res.allow,
-                         .location = res.location[0] ? res.location : NULL,
-                         .disposition = res.save_as[0] ? disposition : NULL,
-                         .retry_after_s = res.retry_after_s,
-                     });
-    }
-    free(res.body);
-    return ret;
+    return res.work ? answer_later(wsi, txn, res.work) : answer_response(wsi, txn, &res);
 }
 
 static bool starts(const char *text, const char *with)
@@ -360,23 +377,10 @@ static void free_txn(struct fw_txn **pointer)
     *pointer = NULL;
     if (!txn)
         return;
+    fw_http_job_leave(&txn->job);
     free(txn->body);
     free(txn->out);
     free(txn);
-}
-
-static const char *read_method(struct lws *wsi)
-{
-    char *uri;
-    int uri_len;
-    switch (lws_http_get_uri_and_method(wsi, &uri, &uri_len)) {
-    case LWSHUMETH_GET: return "GET";
-    case LWSHUMETH_POST: return "POST";
-    case LWSHUMETH_PUT: return "PUT";
-    case LWSHUMETH_DELETE: return "DELETE";
-    case LWSHUMETH_HEAD: return "HEAD";
-    default: return "";
-    }
 }
 
 // What the client says about its body. 0, or the status to refuse it with.
@@ -483,7 +487,7 @@ static int begin(struct lws *wsi, struct fw_txn **slot, const char *uri)
         return -1;
     *slot = txn;
     txn->begun_ns = txn->complete_ns = fw_now_ns();
-    snprintf(txn->method, sizeof(txn->method), "%s", read_method(wsi));
+    snprintf(txn->method, sizeof(txn->method), "%s", fw_http_method(wsi));
     txn->head = !strcmp(txn->method, "HEAD");
     const int refused = read_length(wsi, txn);
     if (refused) {
@@ -534,7 +538,7 @@ static int refuse_upgrade(struct lws *wsi, int status, const char *message)
     uint8_t buf[LWS_PRE + 512];
     const int n = snprintf((char *)buf + LWS_PRE, sizeof(buf) - LWS_PRE,
                            "{\"error\":{\"code\":\"%s\",\"message\":\"%s\"}}\n",
-                           reason_code(status), message);
+                           fw_http_reason(status), message);
     const struct answer a = {
         .status = status,
         .content_type = "application/json",
@@ -576,10 +580,7 @@ int fw_http_callback(struct lws *wsi, enum lws_callback_reasons reason, void *us
         if (!slot || !*slot || (*slot)->answered)
             return 0;
         return dispatch(wsi, *slot);
-    case LWS_CALLBACK_HTTP_WRITEABLE:
-        if (!slot || !*slot || !(*slot)->out)
-            return 0;
-        return send_more(wsi, *slot);
+    case LWS_CALLBACK_HTTP_WRITEABLE: return slot && *slot ? on_writable(wsi, *slot) : 0;
     case LWS_CALLBACK_HTTP_DROP_PROTOCOL:
     case LWS_CALLBACK_CLOSED_HTTP:
         if (slot)

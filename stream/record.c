@@ -46,6 +46,16 @@ void fw_records_destroy(struct fw_records **records)
     *records = NULL;
 }
 
+struct fw_records *fw_records_copy(const struct fw_records *records)
+{
+    struct fw_records *r = malloc(sizeof(*r));
+    if (!r)
+        return NULL;
+    memcpy(r, records, sizeof(*r));
+    r->totals = &r->own;
+    return r;
+}
+
 void fw_records_set_totals(struct fw_records *r, struct fw_record_totals *totals)
 {
     r->totals = totals ? totals : &r->own;

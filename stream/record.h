@@ -71,6 +71,8 @@ struct fw_records;
 // NULL when out of memory.
 struct fw_records *fw_records_create(void);
 void fw_records_destroy(struct fw_records **records);
+// As they are now, for another thread to read; totals stay behind. NULL when out of memory.
+struct fw_records *fw_records_copy(const struct fw_records *records);
 // From now on everything is added there too. Not owned; NULL = nowhere.
 void fw_records_set_totals(struct fw_records *records, struct fw_record_totals *totals);
 

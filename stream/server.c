@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "stream/http_work.h"
 #include "stream/server_priv.h"
 #include "stream/static_files.h"
 
@@ -70,6 +71,7 @@ static void free_server(struct fw_server *server)
     free(server->origins);
     free(server->host);
     free(server->chart_js);
+    fw_http_works_destroy(&server->works);
     if (server->root_fd >= 0)
         close(server->root_fd);
     if (server->listen_fd >= 0)
@@ -307,7 +309,8 @@ enum fw_err fw_server_create(struct fw_server **out, const struct fw_server_para
     TAILQ_INIT(&server->channels);
     TAILQ_INIT(&server->waiting);
     int saved = 0;
-    enum fw_err err = copy_params(server, params);
+    server->works = fw_http_works_create(params->loop);
+    enum fw_err err = server->works ? copy_params(server, params) : FW_ERR_NOMEM;
     if (err)
         goto error;
     err = fw_static_root(params->static_dir, &server->root_fd);

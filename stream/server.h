@@ -21,7 +21,7 @@ struct fw_viewer;  // one page: a control connection and, once joined, a media c
 // ---- HTTP
 // ----------------------------------------------------------------------------------------
 
-enum { FW_HTTP_BODY_MAX = 64 << 10 };
+enum { FW_HTTP_BODY_MAX = 64 << 10, FW_HTTP_HEADROOM = 32 };
 
 // Valid during the call only. Strings are NUL-terminated and never NULL ("" when absent).
 struct fw_http_request {
@@ -34,11 +34,24 @@ struct fw_http_request {
     size_t body_size;
 };
 
+struct fw_http_response;
+
+// A body that takes longer to make than the loop has time for.
+struct fw_http_work {
+    // On a thread of its own; fills in the response, `work` aside. What it reads is its own.
+    void (*run)(struct fw_http_work *work, struct fw_http_response *res);
+    // On the loop thread, once, whether the answer could be sent or not.
+    void (*free)(struct fw_http_work *work);
+};
+
 struct fw_http_response {
     int status;               // 0 = "not mine": the server answers 404
     const char *content_type; // static string; NULL = application/json
     char *body;               // malloc'ed, freed by the server; NULL = empty
     size_t body_size;
+    bool headroom; // `body` lies FW_HTTP_HEADROOM bytes into its allocation: not copied
+    struct fw_http_work
+        *work;          // instead of all else: the answer comes from there; NULL = this is it
     int retry_after_s;  // 0 = no header
     const char *allow;  // static string, for 405; NULL = no header
     char location[160]; // for 201; "" = no header

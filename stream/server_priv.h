@@ -154,6 +154,7 @@ struct fw_server {
     char *chart_js; // may be NULL
     char **origins;
     int root_fd, listen_fd, spare_fd, port;
+    struct fw_http_works *works;
     uv_poll_t *accept_poll;
     uv_timer_t *tick;
     unsigned wsi_count;                       // connections known to lws
@@ -180,7 +181,11 @@ int fw_http_callback(struct lws *wsi, enum lws_callback_reasons reason, void *us
                      size_t len);
 // Copies a header; "" when absent. False when it does not fit.
 bool fw_http_header(struct lws *wsi, enum lws_token_indexes token, char *out, size_t size);
+
+// ---- http_headers.c
 extern const struct lws_protocol_vhost_options *fw_http_vhost_headers;
+const char *fw_http_reason(int status);      // the code in an error's body
+const char *fw_http_method(struct lws *wsi); // "" = one that is not used here
 
 // ---- ws.c
 int fw_ws_callback(struct lws *wsi, enum lws_callback_reasons reason, void *user, void *in,

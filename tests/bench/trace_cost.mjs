@@ -105,6 +105,10 @@ async function compare(name, scene) {
 }
 
 const size = { width: 1280, height: 720 };
-await compare('test card', { source: 'testcard', args: {}, ...size, fps: 20 });
-await compare('scene', { source: 'scene', args: {}, ...size, fps: 8 });
+const scenes = {
+  testcard: { source: 'testcard', args: {}, ...size, fps: 20 },
+  scene: { source: 'scene', args: {}, ...size, fps: 8 },
+};
+for (const [name, scene] of Object.entries(scenes))
+  if (!process.argv[2] || process.argv[2] === name) await compare(name, scene);
 process.exit(checks.finish());

@@ -212,6 +212,12 @@ suite_bench() {
     run_script bench 1200 node tests/bench/bench.mjs
     run_script bench-start 300 node tests/bench/start.mjs
     run_script bench-hud 300 node tests/bench/hud.mjs
+    if build_tree build-notrace build/build-notrace.log framewire -- -Dtrace=false -Dtests=false \
+        -Dview=disabled; then
+        run_script bench-trace-cost 600 node tests/bench/trace_cost.mjs
+    else
+        fail bench-trace-cost "the build without the trace failed"
+    fi
 }
 suite_photon() { run_script photon 240 node tests/bench/photon/check.mjs; }
 suite_rivals() { run_script rivals 3600 node tests/bench/photon/rivals.mjs; }

@@ -77,7 +77,7 @@ static void forget(void)
 {
     json_decref(answer);
     answer = NULL;
-    free(res.body);
+    free(res.body && res.headroom ? res.body - FW_HTTP_HEADROOM : res.body);
     res = (struct fw_http_response){ 0 };
 }
 
@@ -112,6 +112,11 @@ int ask_as(const char *bearer, const char *type, const char *method, const char 
                                          .body = body,
                                          .body_size = strlen(body) };
     fw_api_http(api, &req, now, &res);
+    struct fw_http_work *work = res.work;
+    if (work) { // as the server does it on a thread
+        work->run(work, &res);
+        work->free(work);
+    }
     if (res.body)
         answer = json_loadb(res.body, res.body_size, 0, NULL);
     return res.status;

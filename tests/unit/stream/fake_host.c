@@ -23,10 +23,44 @@ struct host_order {
 
 // ---- on the loop
 
+// 300000 bytes, once nothing holds it up.
+struct slow_work {
+    struct fw_http_work base;
+    struct host *host;
+};
+
+static void work_slowly(struct fw_http_work *base, struct fw_http_response *res)
+{
+    enum { SIZE = 300000 };
+    struct host *host = ((struct slow_work *)base)->host;
+    atomic_fetch_add(&host->works_begun, 1);
+    while (atomic_load(&host->hold))
+        usleep(1000);
+    char *room = malloc(FW_HTTP_HEADROOM + SIZE);
+    memset(room, 'w', FW_HTTP_HEADROOM + SIZE);
+    res->status = 200;
+    res->content_type = "text/plain";
+    res->body = room + FW_HTTP_HEADROOM;
+    res->headroom = true;
+    res->body_size = SIZE;
+}
+
+static void free_slow_work(struct fw_http_work *base)
+{
+    atomic_fetch_add(&((struct slow_work *)base)->host->works_freed, 1);
+    free(base);
+}
+
+static struct fw_http_work *slow_work(struct host *host)
+{
+    struct slow_work *work = calloc(1, sizeof(*work));
+    *work = (struct slow_work){ { work_slowly, free_slow_work }, host };
+    return &work->base;
+}
+
 static void on_http(void *user, const struct fw_http_request *req, struct fw_http_response *res)
 {
     char text[1024];
-    (void)user;
     if (!strcmp(req->path, "/healthz")) {
         res->status = 200;
         res->content_type = "text/plain";
@@ -44,6 +78,8 @@ static void on_http(void *user, const struct fw_http_request *req, struct fw_htt
         strcpy(res->location, "/api/v1/echo/1");
         res->body = strdup(text);
         res->body_size = strlen(text);
+    } else if (!strcmp(req->path, "/api/v1/work")) {
+        res->work = slow_work(user);
     } else if (!strcmp(req->path, "/api/v1/posted")) {
         res->status = 405;
         res->allow = "POST";

@@ -24,9 +24,11 @@ struct host {
     struct fw_channel *channel; // of session "s1"
     int port;
     bool tls;
-    bool server_first; // host_stop: the server ends before its channel
-    char dir[64];      // temporary: web files and the certificate
-    char cert[4200];   // "" = plain
+    bool server_first;                    // host_stop: the server ends before its channel
+    char dir[64];                         // temporary: web files and the certificate
+    char cert[4200];                      // "" = plain
+    atomic_bool hold;                     // work waits until it is false again
+    atomic_uint works_begun, works_freed; // of answers made on threads
     pthread_mutex_t lock;
     pthread_cond_t done;
     // --- protected by lock

@@ -9,6 +9,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <pthread.h>
+
 #include <cmocka.h>
 
 #include "fake_host.h"
@@ -408,6 +410,67 @@ static void test_nonsense(void **state)
 
 static const char *const origins[] = { "https://view.example" };
 
+struct asker {
+    pthread_t thread;
+    int timeout_ms;
+    size_t got;
+    char answer[400 << 10];
+};
+
+static void *ask_for_work(void *arg)
+{
+    struct asker *a = arg;
+    struct fw_client_params p = host_client(&host, "/");
+    char text[128];
+    p.timeout_ms = a->timeout_ms;
+    const int n = snprintf(text, sizeof(text),
+                           "GET /api/v1/work HTTP/1.1\r\nHost: 127.0.0.1:%d\r\n\r\n", host.port);
+    if (!fw_client_http(&p, text, (size_t)n, a->answer, sizeof(a->answer))) {
+        const char *end = strstr(a->answer, "\r\n\r\n");
+        a->got = end ? strspn(end + 4, "w") : 0;
+    }
+    return NULL;
+}
+
+static bool reaches(atomic_uint *value, unsigned least)
+{
+    for (int i = 0; i < 20000 && atomic_load(value) < least; i++)
+        usleep(1000);
+    return atomic_load(value) >= least;
+}
+
+// Answers made on threads hold up nobody, and nothing is left of those that nobody waits for.
+static void test_work(void **state)
+{
+    enum { PATIENT = 2, ASKERS = 4 };
+    static struct asker askers[ASKERS];
+    (void)state;
+    assert_int_equal(get("/api/v1/work"), 200);
+    assert_string_equal(header("content-length"), "300000");
+    assert_int_equal(strspn(body(), "w"), 300000);
+    check_security_headers();
+    assert_true(reaches(&host.works_freed, 1));
+    atomic_store(&host.hold, true);
+    atomic_store(&host.works_begun, 0);
+    for (int i = 0; i < ASKERS; i++) {
+        askers[i] = (struct asker){ .timeout_ms = i < PATIENT ? 20000 : 300 };
+        assert_int_equal(pthread_create(&askers[i].thread, NULL, ask_for_work, &askers[i]), 0);
+    }
+    assert_true(reaches(&host.works_begun, ASKERS));
+    assert_int_equal(get("/healthz"), 200); // the loop turns
+    assert_int_equal(get("/api/v1/work"), 503);
+    for (int i = PATIENT; i < ASKERS; i++) // have gone by the time the answer is there
+        pthread_join(askers[i].thread, NULL);
+    assert_int_equal(get("/healthz"), 200);
+    atomic_store(&host.hold, false);
+    for (int i = 0; i < PATIENT; i++) {
+        pthread_join(askers[i].thread, NULL);
+        assert_int_equal(askers[i].got, 300000);
+    }
+    assert_true(reaches(&host.works_freed, 1 + 1 + ASKERS));
+    assert_int_equal(get("/api/v1/work"), 200);
+}
+
 static int start_plain(void **state)
 {
     (void)state;
@@ -436,7 +499,7 @@ int main(void)
         cmocka_unit_test(test_validators),   cmocka_unit_test(test_headers_everywhere),
         cmocka_unit_test(test_path_escapes), cmocka_unit_test(test_host_and_origin),
         cmocka_unit_test(test_bodies),       cmocka_unit_test(test_upgrade_refusals),
-        cmocka_unit_test(test_nonsense),
+        cmocka_unit_test(test_nonsense),     cmocka_unit_test(test_work),
     };
     const int plain = cmocka_run_group_tests_name("http", tests, start_plain, stop);
     const int tls = cmocka_run_group_tests_name("https", tests, start_tls, stop);
