@@ -37,7 +37,7 @@ struct rate {
 struct fw_view_figures {
     pthread_mutex_t lock;
     struct fw_view_reading now; // the counters of it
-    struct fw_age age;
+    struct fw_client_age age;
     struct fw_client_clock clock;
     struct way ways[FRAMES_KEPT];
     struct rate shown, traffic;
@@ -165,7 +165,7 @@ void fw_view_figures_received(struct fw_view_figures *f, const struct fw_wire_vi
     if (video->codec[0])
         snprintf(f->now.codec, sizeof(f->now.codec), "%s", video->codec);
     count(&f->traffic, now_ns, bytes);
-    fw_age_received(&f->age, video);
+    fw_client_age_received(&f->age, video);
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -186,7 +186,7 @@ void fw_view_figures_presented(struct fw_view_figures *f, uint64_t frame_id, int
     f->now.presented++;
     f->now.last_frame = frame_id;
     count(&f->shown, now_ns, 0);
-    fw_age_presented(&f->age, frame_id);
+    fw_client_age_presented(&f->age, frame_id);
     if (w) {
         w->presented_ns = now_ns;
         f->now.last_input = w->video.input_id;
@@ -236,7 +236,7 @@ void fw_view_figures_beacon(struct fw_view_figures *f, const struct fw_wire_beac
                             int64_t now_ns)
 {
     pthread_mutex_lock(&f->lock);
-    fw_age_beacon(&f->age, beacon, now_ns);
+    fw_client_age_beacon(&f->age, beacon, now_ns);
     pthread_mutex_unlock(&f->lock);
 }
 
@@ -274,7 +274,7 @@ void fw_view_figures_read(struct fw_view_figures *f, int64_t now_ns, struct fw_v
     last_second(&f->traffic, now_ns, &bytes);
     out->kbps = (double)bytes * 8 / 1000;
     const bool known = fw_client_clock_known(&f->clock);
-    const int64_t age = fw_age_now(&f->age, &f->clock, now_ns);
+    const int64_t age = fw_client_age_now(&f->age, &f->clock, now_ns);
     out->rtt_ms = known ? (double)f->clock.rtt_ns / FW_NS_PER_MS : -1;
     out->age_ms = age < 0 ? -1 : (double)age / FW_NS_PER_MS;
     out->total = percentiles(&f->total);

@@ -7,13 +7,13 @@
 
 enum { BEACON_LATE_MS = 1500 };
 
-void fw_age_received(struct fw_age *age, const struct fw_wire_video *video)
+void fw_client_age_received(struct fw_client_age *age, const struct fw_wire_video *video)
 {
-    if (age->pending_count == FW_AGE_PENDING) {
+    if (age->pending_count == FW_CLIENT_AGE_PENDING) {
         age->pending_count--;
         memmove(age->pending, age->pending + 1, age->pending_count * sizeof(age->pending[0]));
     }
-    age->pending[age->pending_count++] = (struct fw_age_frame){
+    age->pending[age->pending_count++] = (struct fw_client_age_frame){
         .frame_id = video->frame_id,
         .change_ns = video->change_ns,
         .begun_ns = video->begun_ns,
@@ -21,7 +21,7 @@ void fw_age_received(struct fw_age *age, const struct fw_wire_video *video)
     };
 }
 
-void fw_age_presented(struct fw_age *age, uint64_t frame_id)
+void fw_client_age_presented(struct fw_client_age *age, uint64_t frame_id)
 {
     unsigned gone = 0;
     while (gone < age->pending_count && age->pending[gone].frame_id <= frame_id) {
@@ -33,7 +33,8 @@ void fw_age_presented(struct fw_age *age, uint64_t frame_id)
     memmove(age->pending, age->pending + gone, age->pending_count * sizeof(age->pending[0]));
 }
 
-void fw_age_beacon(struct fw_age *age, const struct fw_wire_beacon *beacon, int64_t now_ns)
+void fw_client_age_beacon(struct fw_client_age *age, const struct fw_wire_beacon *beacon,
+                          int64_t now_ns)
 {
     const bool newer = !age->has_beacon || beacon->newest_frame != age->beacon.newest_frame;
     if (beacon->current)
@@ -51,12 +52,18 @@ static int64_t since(const struct fw_client_clock *clock, int64_t server_ns, int
     return passed > 0 ? passed : 0;
 }
 
-int64_t fw_age_now(const struct fw_age *age, const struct fw_client_clock *clock, int64_t now_ns)
+int64_t fw_client_age_change(const struct fw_client_age *age, const struct fw_client_clock *clock)
+{
+    return age->pending_count ? fw_client_clock_local(clock, age->pending[0].change_ns) : 0;
+}
+
+int64_t fw_client_age_now(const struct fw_client_age *age, const struct fw_client_clock *clock,
+                          int64_t now_ns)
 {
     if (!age->shown.frame_id || !fw_client_clock_known(clock))
         return -1;
-    const struct fw_age_frame *shown = &age->shown;
-    const struct fw_age_frame *next = age->pending_count ? &age->pending[0] : NULL;
+    const struct fw_client_age_frame *shown = &age->shown;
+    const struct fw_client_age_frame *next = age->pending_count ? &age->pending[0] : NULL;
     if (!age->has_beacon || shown->animating || age->beacon.animating)
         return since(clock, shown->begun_ns, now_ns);
     if (next)
@@ -65,5 +72,7 @@ int64_t fw_age_now(const struct fw_age *age, const struct fw_client_clock *clock
         const int64_t silent = now_ns - age->beacon_ns;
         return silent > BEACON_LATE_MS * (int64_t)FW_NS_PER_MS ? silent : 0;
     }
-    return since(clock, age->stale_ns ? age->stale_ns : age->beacon.server_ns, now_ns);
+    // A picture that was begun after the server said so shows what had changed by then.
+    const int64_t stale = age->stale_ns ? age->stale_ns : age->beacon.server_ns;
+    return since(clock, stale > shown->begun_ns ? stale : shown->begun_ns, now_ns);
 }

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "stream/client/age.h"
 #include "stream/client/client.h"
 
 enum {
@@ -25,7 +26,7 @@ struct fw_watch {
     struct fw_client *control, *media;
     struct fw_watch_info info;
     struct fw_client_clock clock;
-    struct fw_age age;
+    struct fw_client_age age;
     struct fw_inputs inputs;
     unsigned pongs;
     int64_t ping_ns, heard_ns; // sent last; anything received on control
@@ -109,7 +110,7 @@ void fw_watch_ack(struct fw_watch *w, uint64_t frame_id, enum fw_wire_ack_what w
     w->ack_due |= what != FW_ACK_DECODED;
     if (what != FW_ACK_PRESENTED)
         return;
-    fw_age_presented(&w->age, frame_id);
+    fw_client_age_presented(&w->age, frame_id);
     if (w->shows[frame_id % SHOWN_KEPT].frame_id == frame_id)
         fw_inputs_presented(&w->inputs, w->shows[frame_id % SHOWN_KEPT].input_id, at_ns, input_seen,
                             w);
@@ -213,7 +214,7 @@ static void on_video(struct fw_watch *w, const struct fw_client_message *m, int6
     w->media_tries = 0;
     w->shows[video.frame_id % SHOWN_KEPT].frame_id = video.frame_id;
     w->shows[video.frame_id % SHOWN_KEPT].input_id = video.input_id;
-    fw_age_received(&w->age, &video);
+    fw_client_age_received(&w->age, &video);
     w->p.handler.video(w->p.user, &video, m->size, now_ns);
 }
 
@@ -243,7 +244,7 @@ static void on_beacon(struct fw_watch *w, const struct fw_client_message *m, int
     struct fw_wire_beacon beacon;
     if (fw_wire_parse_beacon(m->data, m->size, &beacon))
         return;
-    fw_age_beacon(&w->age, &beacon, now_ns);
+    fw_client_age_beacon(&w->age, &beacon, now_ns);
     if (w->p.handler.beacon)
         w->p.handler.beacon(w->p.user, &beacon, now_ns);
     if (now_ns - w->ping_ns >= PING_EVERY_MS * (int64_t)FW_NS_PER_MS)
@@ -456,7 +457,12 @@ const struct fw_client_clock *fw_watch_clock(const struct fw_watch *w)
 
 int64_t fw_watch_age(const struct fw_watch *w, int64_t now_ns)
 {
-    return fw_age_now(&w->age, &w->clock, now_ns);
+    return fw_client_age_now(&w->age, &w->clock, now_ns);
+}
+
+int64_t fw_watch_change(const struct fw_watch *w)
+{
+    return fw_client_age_change(&w->age, &w->clock);
 }
 
 unsigned fw_watch_inputs_open(const struct fw_watch *w)

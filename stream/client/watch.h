@@ -15,7 +15,6 @@
 #include <stdint.h>
 
 #include "base/err.h"
-#include "stream/client/age.h"
 #include "stream/client/clock.h"
 #include "stream/client/inputs.h"
 #include "stream/client/remote.h"
@@ -74,6 +73,9 @@ const struct fw_watch_info *fw_watch_info(const struct fw_watch *watch);
 const struct fw_client_clock *fw_watch_clock(const struct fw_watch *watch);
 // ns; -1 = no picture or no clock yet.
 int64_t fw_watch_age(const struct fw_watch *watch, int64_t now_ns);
+
+// The oldest change of which we know that it is not on screen, on our clock; 0 = of none.
+int64_t fw_watch_change(const struct fw_watch *watch);
 
 // `at_ns`: when it happened. Sent at the end of the turn, or by fw_watch_flush(); "decoded" goes
 // with what is said of the frame next. PRESENTED also counts for age and inputs.

@@ -139,7 +139,8 @@ export class Stats {
     if (shown.animating || beacon.animating) return since(shown.begunNs);
     if (newest && beacon.current) return late ? now - this.beaconMs : 0;
     if (next) return since(next.changeNs);
-    return since(this.staleSinceNs || beacon.serverNs);
+    // A picture that was begun after the server said so shows what had changed by then.
+    return since(Math.max(this.staleSinceNs || beacon.serverNs, shown.begunNs));
   }
 
   /**

@@ -96,7 +96,8 @@ static int64_t server(int64_t ms)
     return (OFFSET_S * 1000 + ms) * MS;
 }
 
-static void beacon(struct fw_age *a, uint64_t newest, bool current, bool animating, int64_t ms)
+static void beacon(struct fw_client_age *a, uint64_t newest, bool current, bool animating,
+                   int64_t ms)
 {
     const struct fw_wire_beacon b = {
         .newest_frame = newest,
@@ -104,51 +105,61 @@ static void beacon(struct fw_age *a, uint64_t newest, bool current, bool animati
         .animating = animating,
         .server_ns = server(ms),
     };
-    fw_age_beacon(a, &b, ms * MS);
+    fw_client_age_beacon(a, &b, ms * MS);
 }
 
 static void test_age(void **state)
 {
     (void)state;
     const struct fw_client_clock c = settled();
-    struct fw_age a = { .pending_count = 0 };
+    struct fw_client_age a = { .pending_count = 0 };
     struct fw_wire_video v = { .frame_id = 1, .begun_ns = server(90), .change_ns = server(80) };
-    assert_int_equal(fw_age_now(&a, &c, 100 * MS), -1);
-    fw_age_received(&a, &v);
-    fw_age_presented(&a, 1);
+    assert_int_equal(fw_client_age_now(&a, &c, 100 * MS), -1);
+    fw_client_age_received(&a, &v);
+    fw_client_age_presented(&a, 1);
     beacon(&a, 1, true, false, 110);
-    assert_int_equal(fw_age_now(&a, &c, 500 * MS), 0);          // idle is not old
-    assert_int_equal(fw_age_now(&a, &c, 1710 * MS), 1600 * MS); // no beacon for too long
+    assert_int_equal(fw_client_age_now(&a, &c, 500 * MS), 0);          // idle is not old
+    assert_int_equal(fw_client_age_now(&a, &c, 1710 * MS), 1600 * MS); // no beacon for too long
     // Something changed: old since the server said so, then since the change that is on its way.
     beacon(&a, 1, false, false, 1200);
-    assert_int_equal(fw_age_now(&a, &c, 1230 * MS), 30 * MS);
+    assert_int_equal(fw_client_age_now(&a, &c, 1230 * MS), 30 * MS);
     v = (struct fw_wire_video){ .frame_id = 2,
                                 .begun_ns = server(1205),
                                 .change_ns = server(1195) };
-    fw_age_received(&a, &v);
-    assert_int_equal(fw_age_now(&a, &c, 1230 * MS), 35 * MS);
-    fw_age_presented(&a, 2);
+    fw_client_age_received(&a, &v);
+    assert_int_equal(fw_client_age_now(&a, &c, 1230 * MS), 35 * MS);
+    fw_client_age_presented(&a, 2);
     beacon(&a, 2, true, false, 1240);
-    assert_int_equal(fw_age_now(&a, &c, 1250 * MS), 0);
+    assert_int_equal(fw_client_age_now(&a, &c, 1250 * MS), 0);
+    // It keeps changing: what is seen was true when it was begun, after the server said so.
+    beacon(&a, 2, false, false, 1260);
+    v = (struct fw_wire_video){ .frame_id = 3,
+                                .begun_ns = server(1270),
+                                .change_ns = server(1255) };
+    fw_client_age_received(&a, &v);
+    assert_int_equal(fw_client_age_change(&a, &c), 1255 * MS);
+    fw_client_age_presented(&a, 3);
+    assert_int_equal(fw_client_age_change(&a, &c), 0);
+    assert_int_equal(fw_client_age_now(&a, &c, 1280 * MS), 10 * MS);
     // A moving source: as old as what is seen.
     v = (struct fw_wire_video){ .frame_id = 4, .begun_ns = server(1300), .animating = true };
-    fw_age_received(&a, &v);
-    fw_age_presented(&a, 4);
-    assert_int_equal(fw_age_now(&a, &c, 1345 * MS), 45 * MS);
-    fw_age_presented(&a, 3); // never received
-    assert_int_equal(fw_age_now(&a, &c, 1345 * MS), 45 * MS);
+    fw_client_age_received(&a, &v);
+    fw_client_age_presented(&a, 4);
+    assert_int_equal(fw_client_age_now(&a, &c, 1345 * MS), 45 * MS);
+    fw_client_age_presented(&a, 2); // older
+    assert_int_equal(fw_client_age_now(&a, &c, 1345 * MS), 45 * MS);
 }
 
 // More pictures than are kept, none shown: the oldest fall out.
 static void test_age_bounded(void **state)
 {
     (void)state;
-    struct fw_age a = { .pending_count = 0 };
-    for (uint64_t id = 1; id <= 3 * FW_AGE_PENDING; id++)
-        fw_age_received(&a, &(struct fw_wire_video){ .frame_id = id });
-    assert_int_equal(a.pending_count, FW_AGE_PENDING);
-    fw_age_presented(&a, 3 * FW_AGE_PENDING);
-    assert_int_equal(a.shown.frame_id, 3 * FW_AGE_PENDING);
+    struct fw_client_age a = { .pending_count = 0 };
+    for (uint64_t id = 1; id <= 3 * FW_CLIENT_AGE_PENDING; id++)
+        fw_client_age_received(&a, &(struct fw_wire_video){ .frame_id = id });
+    assert_int_equal(a.pending_count, FW_CLIENT_AGE_PENDING);
+    fw_client_age_presented(&a, 3 * FW_CLIENT_AGE_PENDING);
+    assert_int_equal(a.shown.frame_id, 3 * FW_CLIENT_AGE_PENDING);
     assert_int_equal(a.pending_count, 0);
 }
 
