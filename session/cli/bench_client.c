@@ -7,10 +7,7 @@
 
 #include "base/clock.h"
 
-enum {
-    UNDECODED_SOFT = 3, // more than these, and "received" is held back, as a browser does
-    SAMPLE_MS = 1,
-};
+enum { UNDECODED_SOFT = 3 }; // more than these, and "received" is held back, as a browser does
 
 static bool counts(const struct fw_bench_client *c, int64_t at_ns)
 {
@@ -19,9 +16,22 @@ static bool counts(const struct fw_bench_client *c, int64_t at_ns)
 
 // ---- pictures
 
-static void present(struct fw_bench_client *c, uint64_t frame_id, int64_t decoded_ns)
+// Tells the age up to `now_ns`, as far as that is in the window. Only now, with the oldest change
+// that was not on screen, is it known how old the picture has been.
+static void tell_age(struct fw_bench_client *c, int64_t change_ns, int64_t now_ns)
+{
+    const struct fw_age_out out = { .histogram = &c->figures.aoi };
+    if (c->from_ns)
+        fw_age_until(&c->age, change_ns, now_ns < c->to_ns ? now_ns : c->to_ns, &out);
+}
+
+static void present(struct fw_bench_client *c, uint64_t frame_id, bool animating, int64_t begun_ns,
+                    int64_t decoded_ns)
 {
     const int64_t now = fw_now_ns();
+    tell_age(c, fw_watch_change(c->watch), decoded_ns);
+    fw_age_shown(&c->age, animating ? fw_client_clock_local(fw_watch_clock(c->watch), begun_ns) : 0,
+                 decoded_ns);
     fw_watch_ack(c->watch, frame_id, FW_ACK_DECODED, decoded_ns);
     fw_watch_ack(c->watch, frame_id, FW_ACK_PRESENTED, decoded_ns);
     c->shown = true;
@@ -64,6 +74,8 @@ static void decode(struct fw_bench_client *c, const struct fw_wire_video *video,
     job->drawn = video->render_us > 0;
     job->width = video->width;
     job->height = video->height;
+    job->animating = video->animating;
+    job->begun_ns = video->begun_ns;
     job->received_ns = now_ns;
     job->held = ++c->undecoded > UNDECODED_SOFT;
     if (!job->held)
@@ -74,7 +86,6 @@ static void decode(struct fw_bench_client *c, const struct fw_wire_video *video,
 static void on_video(void *user, const struct fw_wire_video *video, size_t bytes, int64_t now_ns)
 {
     struct fw_bench_client *c = user;
-    fw_bench_client_sample(c, now_ns);
     if (counts(c, now_ns))
         c->figures.received_bytes += bytes;
     if (c->decoders) {
@@ -82,7 +93,7 @@ static void on_video(void *user, const struct fw_wire_video *video, size_t bytes
         return;
     }
     fw_watch_ack(c->watch, video->frame_id, FW_ACK_RECEIVED, now_ns);
-    present(c, video->frame_id, now_ns);
+    present(c, video->frame_id, video->animating, video->begun_ns, now_ns);
 }
 
 // The picture must carry its own number; one that is only sent sharper, that of the one before.
@@ -106,7 +117,6 @@ void fw_bench_client_decoded(struct fw_bench_client *c, const struct fw_bench_jo
     c->undecoded--;
     if (c->ended)
         return;
-    fw_bench_client_sample(c, fw_now_ns());
     if (job->held)
         fw_watch_ack(c->watch, job->frame_id, FW_ACK_RECEIVED, job->received_ns);
     if (job->err) {
@@ -117,24 +127,17 @@ void fw_bench_client_decoded(struct fw_bench_client *c, const struct fw_bench_jo
     } else {
         if (c->check_ids)
             check_id(c, job);
-        present(c, job->frame_id, job->decoded_ns);
+        present(c, job->frame_id, job->animating, job->begun_ns, job->decoded_ns);
     }
     fw_watch_flush(c->watch);
 }
 
 // ---- age and input
 
-void fw_bench_client_sample(struct fw_bench_client *c, int64_t now_ns)
+void fw_bench_client_settle(struct fw_bench_client *c)
 {
-    const int64_t step = SAMPLE_MS * (int64_t)FW_NS_PER_MS;
-    const int64_t end = now_ns < c->to_ns ? now_ns : c->to_ns;
-    if (!c->from_ns)
-        return;
-    for (; c->sampled_ns + step <= end; c->sampled_ns += step) {
-        const int64_t age = fw_watch_age(c->watch, c->sampled_ns);
-        if (age >= 0)
-            fw_histogram_add(&c->figures.aoi, age);
-    }
+    const int64_t now = fw_now_ns(), age = fw_watch_age(c->watch, now);
+    tell_age(c, age > 0 ? now - age : 0, now);
 }
 
 static void on_seen(void *user, uint64_t seq, int64_t since_ns, int64_t seen_ns)
@@ -174,7 +177,6 @@ void fw_bench_client_turn(struct fw_bench_client *c)
 {
     if (c->ended)
         return;
-    fw_bench_client_sample(c, fw_now_ns());
     if (fw_watch_turn(c->watch))
         c->ended = true;
 }
@@ -182,7 +184,9 @@ void fw_bench_client_turn(struct fw_bench_client *c)
 void fw_bench_client_begin(struct fw_bench_client *c, int64_t now_ns)
 {
     memset(&c->figures, 0, sizeof(c->figures));
-    c->from_ns = c->sampled_ns = now_ns;
+    c->from_ns = now_ns;
+    if (c->age.told_ns)
+        c->age.told_ns = now_ns; // what was before does not count
     c->to_ns = INT64_MAX;
 }
 

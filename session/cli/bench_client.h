@@ -9,6 +9,7 @@
 #include "session/cli/bench_options.h"
 #include "session/cli/bench_records.h"
 #include "session/cli/bench_schedule.h"
+#include "stream/age.h"
 #include "stream/client/watch.h"
 
 struct fw_bench_client {
@@ -30,7 +31,7 @@ struct fw_bench_client {
     int64_t schedule_ns; // when that began, 0 = not yet
     // --- the window
     int64_t from_ns, to_ns; // on our clock; from 0 = nothing counts
-    int64_t sampled_ns;     // age of the picture: counted up to here
+    struct fw_age age;      // of the picture, told up to the newest one shown
     struct fw_bench_figures figures;
     struct fw_bench_reading reading; // of records; whoever collects them
 };
@@ -47,11 +48,11 @@ void fw_bench_client_destroy(struct fw_bench_client **client, const struct fw_re
 
 // Figures from now on (they are cleared), until `to_ns` is set.
 void fw_bench_client_begin(struct fw_bench_client *c, int64_t now_ns);
-// Reads, acknowledges, and counts ages up to now.
+// Reads and acknowledges.
 void fw_bench_client_turn(struct fw_bench_client *c);
 // Sends what is due. Returns when the next is, INT64_MAX = never.
 int64_t fw_bench_client_input(struct fw_bench_client *c, int64_t now_ns);
 // A picture came back from its decoder.
 void fw_bench_client_decoded(struct fw_bench_client *c, const struct fw_bench_job *job);
-// Counts the age of the picture up to `now_ns`, before anything changes it.
-void fw_bench_client_sample(struct fw_bench_client *c, int64_t now_ns);
+// The window has ended, and nothing more comes: tells the rest of the age.
+void fw_bench_client_settle(struct fw_bench_client *c);

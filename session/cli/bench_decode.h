@@ -18,6 +18,8 @@ struct fw_bench_job {
     bool drawn;        // a picture of its own, not the last one sent sharper
     bool held;         // "received" was not told yet
     int width, height; // true size
+    bool animating;
+    int64_t begun_ns; // on the server's clock
     int64_t received_ns;
     // --- filled in
     int64_t decoded_ns;

@@ -180,7 +180,8 @@ static int say(struct fw_bench *b, struct fw_bench_capacity *found)
     fw_slo_words(&o->slo, promise, sizeof(promise));
     printf("\n%u session%s at %s on %s%s\n", found->sessions, found->sessions == 1 ? "" : "s",
            promise, b->machine, found->interrupted ? " (interrupted: at least that)" : "");
-    printf("limited by %s\n", found->words);
+    if (!found->interrupted)
+        printf("limited by %s\n", found->words);
     if (!o->json)
         return EXIT_SUCCESS;
     json_t *json = json_pack(

@@ -117,8 +117,8 @@ static bool look_at_card(struct fw_verify *v, struct fw_bench_probe *probe)
         check_ids(v, looked, wrong, &bad, bad_painted);
         check_colours(v, error);
     }
-    if (looked == frames)
-        return true;
+    if (looked == frames || *v->bench->stop)
+        return looked == frames;
     struct fw_check *c = fw_verify_add(v, FW_VERIFY_FUNCTION, FW_FAIL, "pictures come");
     fw_check_found(c, "%u of %u, then %s", looked, frames,
                    err == FW_ERR_FORMAT ? "one that can't be decoded" : "no more");

@@ -170,11 +170,11 @@ void fw_verify_html(FILE *out, const struct fw_verify *v)
     escape(out, v->bench->remote.target.origin);
     fprintf(out, " · framewire %s · %s<p class=dim>", v->bench->version, when);
     escape(out, v->bench->machine);
-    fprintf(out, "</p>\n<div class=\"verdict %s\">%s%s</div>\n", fw_verdict_names[verdict],
-            verdict == FW_FAIL   ? "Not ready to go live"
+    fprintf(out, "</p>\n<div class=\"verdict %s\">%s</div>\n", fw_verdict_names[verdict],
+            v->interrupted       ? "Interrupted: no verdict"
+            : verdict == FW_FAIL ? "Not ready to go live"
             : verdict == FW_WARN ? "Ready to go live, with warnings"
-                                 : "Ready to go live",
-            v->interrupted ? " (the check was interrupted)" : "");
+                                 : "Ready to go live");
     for (int i = 0; i < FW_VERIFY_PARTS; i++)
         part(out, v, (enum fw_verify_part)i);
     if (v->has_performance)

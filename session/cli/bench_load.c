@@ -282,11 +282,8 @@ void fw_bench_load_end(struct fw_bench_load *l)
 {
     pthread_mutex_lock(&l->lock);
     l->to_ns = fw_now_ns();
-    for (unsigned i = 0; i < l->count; i++) {
-        struct fw_bench_client *c = l->client[i];
-        fw_bench_client_sample(c, l->to_ns);
-        c->to_ns = l->to_ns;
-    }
+    for (unsigned i = 0; i < l->count; i++)
+        l->client[i]->to_ns = l->to_ns;
     pthread_mutex_unlock(&l->lock);
 }
 
@@ -334,6 +331,14 @@ static enum fw_err collect_one(struct fw_bench_load *l, struct fw_bench_client *
     return err;
 }
 
+static void settle_ages(struct fw_bench_load *l)
+{
+    pthread_mutex_lock(&l->lock);
+    for (unsigned i = 0; i < l->count; i++)
+        fw_bench_client_settle(l->client[i]);
+    pthread_mutex_unlock(&l->lock);
+}
+
 enum fw_err fw_bench_load_collect(struct fw_bench_load *l, bool last, struct fw_remote_error *error)
 {
     if (last) {
@@ -350,6 +355,8 @@ enum fw_err fw_bench_load_collect(struct fw_bench_load *l, bool last, struct fw_
         result = result ? result : err;
     }
     l->collected_ns = now;
+    if (last)
+        settle_ages(l);
     return result;
 }
 

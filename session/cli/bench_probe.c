@@ -17,6 +17,7 @@ struct fw_bench_probe {
     struct fw_watch *watch;
     struct fw_decoder *decoder;
     bool need_key;
+    float x, y;                      // of the pointer
     struct fw_bench_picture picture; // the newest
     bool fresh;
     enum fw_err broken;
@@ -130,9 +131,11 @@ enum fw_err fw_bench_probe_next(struct fw_bench_probe *p, int timeout_ms,
 void fw_bench_probe_button(struct fw_bench_probe *p, bool press, float x, float y)
 {
     struct fw_wire_input events[2] = {
-        { .kind = FW_INPUT_MOTION, .x = x, .y = y },
+        { .kind = FW_INPUT_MOTION, .x = x, .y = y, .dx = x - p->x, .dy = y - p->y },
         { .kind = FW_INPUT_BUTTON, .state = press, .x = x, .y = y },
     };
+    p->x = x;
+    p->y = y;
     fw_watch_input(p->watch, events, 2, 0);
 }
 

@@ -251,7 +251,9 @@ static void print_checks(FILE *out, const struct fw_bench *b, const struct fw_be
     fprintf(out, "checks    stages sum up to the total in %llu of %llu frames",
             (unsigned long long)(f->sums_checked - f->sums_wrong),
             (unsigned long long)f->sums_checked);
-    if (b->options->load.decode)
+    if (b->options->load.decode && !f->ids_checked)
+        fprintf(out, "; %llu pictures undecodable", (unsigned long long)f->decode_errors);
+    else if (b->options->load.decode)
         fprintf(out, "; the painted number is right in %llu of %llu pictures, %llu undecodable",
                 (unsigned long long)(f->ids_checked - f->ids_wrong),
                 (unsigned long long)f->ids_checked, (unsigned long long)f->decode_errors);

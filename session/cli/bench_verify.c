@@ -144,7 +144,8 @@ static int report(const struct fw_verify *v)
         printf("%s: %s\non %s\n", v->plan->name, v->bench->remote.target.origin, v->bench->machine);
         for (int part = 0; part < FW_VERIFY_PARTS; part++)
             print_part(v, (enum fw_verify_part)part);
-        printf("\n%s\n", verdict == FW_FAIL   ? "not ready to go live"
+        printf("\n%s\n", v->interrupted       ? "interrupted: no verdict"
+                         : verdict == FW_FAIL ? "not ready to go live"
                          : verdict == FW_WARN ? "ready to go live, with warnings"
                                               : "ready to go live");
     }
