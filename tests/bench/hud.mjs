@@ -93,7 +93,9 @@ try {
     ['cost', 'one drawing, P50, ms'],
     ['cost99', '… P99, ms'],
   ])
-    console.log(`| ${name} | ${SIZES.map((s) => of(s, key).toFixed(2)).join(' | ')} |`);
+    console.log(
+      `| ${name} | ${SIZES.map((s) => (of(s, key) < 0 ? '–' : of(s, key).toFixed(2))).join(' | ')} |`,
+    );
   for (const [key, name] of [
     ['fps', '**frames shown** / off'],
     ['age', '**age** / off'],

@@ -8,6 +8,9 @@ import { env } from '../lib/env.mjs';
 import { firstPicture } from '../lib/page.mjs';
 import { Server } from '../lib/server.mjs';
 
+/** Reading canvases back is dear, and the machine may be busy. */
+const soon = (what, probe) => until(what, probe, 30_000, 150);
+
 const WIDTH = 960;
 const HEIGHT = 600;
 
@@ -59,13 +62,13 @@ async function looksRight(newPage) {
   await page.mouse.move(200, 500);
   // Both stages take time whatever the machine does.
   const colours = { render: await swatch(page, 'render'), encode: await swatch(page, 'encode') };
-  await until('render and encode in the graph, in the colours of the legend', async () => {
+  await soon('render and encode in the graph, in the colours of the legend', async () => {
     const seen = await graphColours(page);
     return seen[colours.render] > 40 && seen[colours.encode] > 20;
   });
   await page.keyboard.press('F2');
   assert.equal(await hudSize(page), 'full');
-  await until('all figures', async () => {
+  await soon('all figures', async () => {
     const names = [
       'age',
       'fps',
@@ -107,7 +110,7 @@ export default {
     );
     for (const size of ['small', 'full']) {
       await page.evaluate((s) => window.framewire.hud.toggle(s), size);
-      await until('the words', async () => /\d/.test(await figure(page, 'fps')));
+      await soon('the words', async () => /\d/.test(await figure(page, 'fps')));
       const fits = await page.evaluate(() => {
         const hud = document.getElementById('hud');
         const box = hud.getBoundingClientRect();
@@ -127,7 +130,7 @@ export const timed = {
   'stages as the page has them agree with the server’s records': async () => {
     const { server, page, id } = await opened(chromiumPage);
     await page.keyboard.press('F2');
-    const frames = await until('frames that both know', async () => {
+    const frames = await soon('frames that both know', async () => {
       const { body } = await server.api('GET', `/sessions/${id}/trace?last=60s`);
       const ours = await page.evaluate(() => {
         const { trace } = window.framewire.session.stats;
@@ -154,8 +157,13 @@ export const timed = {
       });
       assert.ok(median(apart) < 1.1, `${key}: ${median(apart)} ms apart`); // a tick of the page’s clock
     }
-    const totals = frames.map(({ page: p, server: s }) => Math.abs(p.total - s.total_us / 1000));
-    assert.ok(median(totals) < 2.5, `totals ${median(totals)} ms apart`);
+    // The server places the page's times on its own clock, the page the server's: each may be wrong by as
+    // much as the bound that the record states.
+    const beyond = frames.map(
+      ({ page: p, server: s }) =>
+        Math.abs(p.total - s.total_us / 1000) - (2 * s.clock_error_us) / 1000,
+    );
+    assert.ok(median(beyond) < 1.1, `totals ${median(beyond)} ms apart beyond the clocks' bounds`);
     const rest = frames.map(({ page: p }) => p.ms[STAGE.rest] / p.total);
     assert.ok(median(rest) <= 0.05, `${median(rest)} of the total is unexplained`);
   },
