@@ -38,6 +38,7 @@ struct fw_session_request {
 // A look at one session. Pointers are valid until the loop turns.
 struct fw_session_view {
     const char *id, *source, *title, *state, *code, *message, *gpu, *encoder;
+    const struct fw_faults *faults; // put in on purpose
     const char *no_parts; // why the GPU does not tell the parts of a pass apart; "" = it does
     const struct fw_session_arg *args;
     unsigned arg_count;

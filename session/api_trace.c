@@ -94,7 +94,7 @@ struct work {
     struct fw_records *records;
     struct fw_export_params params;
     int format; // index
-    char session[FW_SESSION_ID_SIZE], title[128], gpu[256], encoder[32], no_parts[96];
+    char session[FW_SESSION_ID_SIZE], title[128], gpu[256], encoder[32], no_parts[96], faults[128];
 };
 
 static void run(struct fw_http_work *base, struct fw_http_response *res)
@@ -143,6 +143,7 @@ static void fill_in(struct work *w, const struct fw_session_view *v, const struc
         .title = keep(w->title, sizeof(w->title), v->title),
         .gpu = keep(w->gpu, sizeof(w->gpu), v->gpu),
         .encoder = keep(w->encoder, sizeof(w->encoder), v->encoder),
+        .faults = fw_faults_print(v->faults, w->faults, sizeof(w->faults)),
         .no_parts = keep(w->no_parts, sizeof(w->no_parts), v->no_parts),
     };
 }

@@ -390,6 +390,7 @@ static void view_of(struct session *s, struct fw_session_view *v)
                                    .gpu = s->gpu,
                                    .encoder = s->encoder,
                                    .no_parts = s->no_parts,
+                                   .faults = &s->faults,
                                    .args = s->shown,
                                    .arg_count = s->arg_count,
                                    .width = s->width,

@@ -19,6 +19,7 @@ struct fw_export_params {
     bool watched;                                // somebody looks on now
     int64_t wall_ms;                             // the wall clock at `now_ns`, ms since 1970
     const char *session, *title, *gpu, *encoder; // what is no UTF-8 in them becomes '?'
+    const char *faults;   // delays put in on purpose, as --allow-faults takes them; "" = none
     const char *no_parts; // why the GPU does not tell the parts of a pass apart; "" = it does
 };
 

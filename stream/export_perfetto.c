@@ -224,6 +224,8 @@ void fw_export_perfetto(struct fw_text *t, const struct fw_records *r,
     fw_text_json(t, p->gpu);
     fw_text_add(t, ",\"encoder\":");
     fw_text_json(t, p->encoder);
+    fw_text_add(t, ",\"faults\":");
+    fw_text_json(t, p->faults);
     fw_text_add(t, ",\"gpu_parts\":");
     fw_text_json(t, *p->no_parts ? p->no_parts : "told apart");
     fw_text_add(t, "},\"traceEvents\":[\n"

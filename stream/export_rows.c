@@ -310,6 +310,8 @@ static void add_about(struct fw_text *t, const struct fw_export_params *p)
     fw_text_json(t, p->gpu);
     fw_text_add(t, ",\"encoder\":");
     fw_text_json(t, p->encoder);
+    fw_text_add(t, ",\"faults\":");
+    fw_text_json(t, p->faults);
     fw_text_add(t, ",\"gpu_parts\":");
     fw_text_add(t, *p->no_parts ? "false" : "true");
     fw_text_add(t, ",\"no_gpu_parts\":");

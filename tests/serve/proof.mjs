@@ -59,6 +59,7 @@ async function drills(id, viewer) {
   }, 10000 * slow);
   const { body } = await server.api('GET', `/sessions/${id}/trace?last=1s`);
   const newest = body.frames.filter((f) => f.shows_input && f.convert_us !== null).at(-1);
+  checks.check(body.faults === 'convert:1ms', 'the trace says that it was put there', body.faults);
   checks.check(newest?.convert_us >= 1000, 'the new one is delayed as well', newest?.convert_us);
 }
 

@@ -15,6 +15,7 @@ static void fake_view(struct fake *f, int i, struct fw_session_view *v)
                                    .gpu = "g",
                                    .encoder = "x264",
                                    .no_parts = "",
+                                   .faults = &f->fault.faults,
                                    .args = f->session[i].request.shown,
                                    .arg_count = f->session[i].request.arg_count,
                                    .width = f->session[i].request.width,

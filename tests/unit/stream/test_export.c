@@ -102,6 +102,7 @@ static void export(enum fw_export_format format, int64_t now, int64_t last)
         .gpu = "g",
         .encoder = "x264",
         .no_parts = "not here",
+        .faults = "encode:20ms",
     };
     free(text);
     text = NULL;
@@ -217,6 +218,9 @@ static void json_has_the_same_and_percentiles(void **state)
     json_t *root = json_loadb(text, size, JSON_REJECT_DUPLICATES, NULL);
     assert_non_null(root);
     assert_string_equal(json_string_value(json_object_get(root, "title")), "a \"t\\??\xc3\xa9???");
+    assert_string_equal(json_string_value(json_object_get(root, "faults")), "encode:20ms");
+    assert_string_equal(json_string_value(json_object_get(root, "no_gpu_parts")), "not here");
+    assert_true(json_is_false(json_object_get(root, "gpu_parts")));
     assert_string_equal(json_string_value(json_object_get(root, "now")), "2023-11-14T22:13:20Z");
     const json_t *frames = json_object_get(root, "frames");
     assert_int_equal(json_array_size(frames), FRAMES);
