@@ -149,9 +149,9 @@ static void write_stages(const struct fw_metrics *m, expo *e)
     for (unsigned i = 0; i < m->set_count; i++)
         fw_expo_bins(e, of_set(&l, &m->set[i]), &m->set[i].frames.total);
     histogram(e, "framewire_input_to_photon_seconds",
-              "From the server's receipt of an input to the screen; every input counts.");
+              "From an input's making to the screen, on the client's clock; every input counts.");
     for (unsigned i = 0; i < m->set_count; i++)
-        fw_expo_bins(e, of_set(&l, &m->set[i]), &m->set[i].frames.input_to_presented);
+        fw_expo_bins(e, of_set(&l, &m->set[i]), &m->set[i].frames.input_to_photon);
     histogram(e, "framewire_age_seconds",
               "Age of the picture on the screen: one value for each millisecond watched.");
     for (unsigned i = 0; i < m->set_count; i++)

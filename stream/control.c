@@ -280,6 +280,24 @@ static bool within_budget(struct fw_viewer *viewer, unsigned count, int64_t now)
     return viewer->input_count <= FW_INPUT_PER_SECOND;
 }
 
+// Times of inputs and of pictures are placed by the same clock: what lies between them is told by
+// the client's alone.
+static void record_inputs(struct fw_viewer *viewer, const struct fw_wire_input *in, unsigned count,
+                          int64_t now)
+{
+    struct fw_channel *channel = viewer->channel;
+    const uint64_t before = channel->next_input_id - count;
+    channel->server->totals.input_events += count;
+    fw_records_input(channel->records, channel->next_input_id, count, now);
+    for (unsigned i = 0; FW_TRACE_ON && i < count; i++) {
+        uint32_t error_us;
+        enum fw_peer_clock_kind kind;
+        const int64_t made = fw_peer_clock_place(&viewer->clock, in[i].time_us, &error_us, &kind);
+        if (made)
+            fw_records_input_made(channel->records, before + 1 + i, made);
+    }
+}
+
 static void input(struct fw_conn *conn, const uint8_t *data, size_t size, int64_t now)
 {
     struct fw_viewer *viewer = conn->viewer;
@@ -315,8 +333,7 @@ static void input(struct fw_conn *conn, const uint8_t *data, size_t size, int64_
         };
         track_held(viewer, &events[kept++]);
     }
-    server->totals.input_events += count;
-    fw_records_input(channel->records, channel->next_input_id, count, now);
+    record_inputs(viewer, in, count, now);
     const struct fw_wire_input_stamp stamp = { .seq = in[count - 1].seq,
                                                .input_id = channel->next_input_id,
                                                .rx_ns = now };

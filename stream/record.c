@@ -21,8 +21,8 @@ struct fw_records {
     uint64_t newest_id;
     struct {
         uint64_t id;
-        int64_t rx_ns;
-    } inputs[FW_RECORDS_INPUTS];                       // by id
+        int64_t rx_ns, made_ns;  // made_ns: by the client's word; at most rx_ns
+    } inputs[FW_RECORDS_INPUTS]; // by id
     char encoders[ENCODERS_MAX][FW_ENCODER_NAME_SIZE]; // [0] is ""
     uint64_t newest_input;                             // that arrived
     uint64_t shown_input;                              // newest that was presented
@@ -104,14 +104,13 @@ static void sum_inputs(struct fw_records *r, const struct fw_frame_record *rec)
     if (newest > FW_RECORDS_INPUTS && id < newest - FW_RECORDS_INPUTS + 1)
         id = newest - FW_RECORDS_INPUTS + 1;
     for (; id <= newest; id++) {
-        const int64_t rx = r->inputs[id % FW_RECORDS_INPUTS].id == id
-                               ? r->inputs[id % FW_RECORDS_INPUTS].rx_ns
-                               : 0;
-        const int64_t ns = rec->at[FW_POINT_PRESENTED] - rx;
-        if (rx && ns >= 0) {
-            fw_histogram_add(&r->sums.input_to_presented, ns);
-            fw_bins_add(&r->totals->input_to_presented, ns, 1);
-        }
+        const uint64_t slot = id % FW_RECORDS_INPUTS;
+        const int64_t ns = rec->at[FW_POINT_PRESENTED] - r->inputs[slot].rx_ns;
+        if (r->inputs[slot].id != id || ns < 0)
+            continue;
+        fw_histogram_add(&r->sums.input_to_presented, ns);
+        fw_bins_add(&r->totals->input_to_photon,
+                    rec->at[FW_POINT_PRESENTED] - r->inputs[slot].made_ns, 1);
     }
 }
 
@@ -235,7 +234,17 @@ void fw_records_input(struct fw_records *r, uint64_t newest_id, unsigned count, 
     for (uint64_t id = newest_id; id && count; id--, count--) {
         r->inputs[id % FW_RECORDS_INPUTS].id = id;
         r->inputs[id % FW_RECORDS_INPUTS].rx_ns = rx_ns;
+        r->inputs[id % FW_RECORDS_INPUTS].made_ns = rx_ns;
     }
+}
+
+void fw_records_input_made(struct fw_records *r, uint64_t id, int64_t made_ns)
+{
+    enum { WAY_MAX_S = 10 }; // longer is a clock that is wrong
+    const uint64_t slot = id % FW_RECORDS_INPUTS;
+    const int64_t rx = r->inputs[slot].rx_ns;
+    if (r->inputs[slot].id == id && made_ns < rx && rx - made_ns < WAY_MAX_S * (int64_t)FW_NS_PER_S)
+        r->inputs[slot].made_ns = made_ns;
 }
 
 // The front's own time of the input's arrival is taken before the worker's word.

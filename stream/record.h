@@ -60,7 +60,9 @@ struct fw_record_sums {
 
 // The same of many sessions, in bins, for monitoring. What a session adds stays when it ends.
 struct fw_record_totals {
-    struct fw_bins stage[FW_STAGE_COUNT], total, input_to_presented, age;
+    struct fw_bins stage[FW_STAGE_COUNT], total, age;
+    // From the client's making of an input, on its own clock, to the screen. One value for each.
+    struct fw_bins input_to_photon;
     uint64_t reason[FW_REASON_COUNT]; // FW_REASON_NONE: presented
     uint64_t frames, keys, bytes;     // published
 };
@@ -87,6 +89,9 @@ struct fw_record_viewer {
 
 // `count` inputs up to `newest_id` arrived.
 void fw_records_input(struct fw_records *r, uint64_t newest_id, unsigned count, int64_t rx_ns);
+// When the client says that input was made, on the server's clock. Without it, and where that can't
+// be, it counts as made when it arrived.
+void fw_records_input_made(struct fw_records *r, uint64_t id, int64_t made_ns);
 // A packet came from the worker. Ids that do not rise are not recorded.
 void fw_records_publish(struct fw_records *r, const struct fw_packet *packet,
                         const struct fw_record_viewer *viewer, int64_t now_ns);

@@ -39,6 +39,13 @@ void fw_records_input(struct fw_records *r, uint64_t newest_id, unsigned count, 
     (void)rx_ns;
 }
 
+void fw_records_input_made(struct fw_records *r, uint64_t id, int64_t made_ns)
+{
+    (void)r;
+    (void)id;
+    (void)made_ns;
+}
+
 void fw_records_publish(struct fw_records *r, const struct fw_packet *packet,
                         const struct fw_record_viewer *viewer, int64_t now_ns)
 {

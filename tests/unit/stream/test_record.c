@@ -430,6 +430,29 @@ static void a_worker_is_replaced(void **state)
     assert_int_equal(fw_records_sums(r)->outcome[FW_OUTCOME_SKIPPED], 0);
 }
 
+// The way of an input to the server counts for the sums of all sessions; a word that can't be does
+// not.
+static void inputs_count_from_their_making(void **state)
+{
+    (void)state;
+    static struct fw_record_totals totals;
+    totals = (struct fw_record_totals){ .frames = 0 };
+    fw_records_set_totals(r, &totals);
+    fw_records_input(r, 4, 4, t0 - 4 * MS);
+    fw_records_input_made(r, 1, t0 - 24 * MS);
+    fw_records_input_made(r, 2, t0 + 5 * MS); // after it arrived
+    fw_records_input_made(r, 3, t0 - 11 * (int64_t)FW_NS_PER_S);
+    fw_records_input_made(r, 9, t0 - 24 * MS); // never came
+    struct fw_packet p = packet(1, t0);
+    p.input_id = 4;
+    publish_to(&p, VIEWER);
+    send(1, t0 + 7 * MS);
+    ack(1, FW_POINT_PRESENTED, t0 + 11 * MS);
+    assert_int_equal(totals.input_to_photon.count, 4);
+    assert_int_equal(totals.input_to_photon.sum_us, 35000 + 3 * 15000);
+    assert_int_equal(fw_records_sums(r)->input_to_presented.max_us, 15000);
+}
+
 static void every_input_is_counted_once(void **state)
 {
     (void)state;
@@ -606,6 +629,7 @@ int main(void)
         RECORDS(nobody_is_a_reason),
         RECORDS(a_worker_is_replaced),
         RECORDS(every_input_is_counted_once),
+        RECORDS(inputs_count_from_their_making),
         cmocka_unit_test(stamps_of_a_worker_are_cleaned),
         CLOCK(arrivals_bound_the_clock),
         CLOCK(a_told_clock_narrows_it_down),
