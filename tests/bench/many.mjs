@@ -79,7 +79,11 @@ try {
     );
     // Digits are all that may be added: from hundreds to tens of thousands.
     const grown = after.bytes - before.bytes;
-    checks.check(grown <= 4 * after.samples, 'and is as long but for digits', `${grown} bytes more`);
+    checks.check(
+      grown <= 4 * after.samples,
+      'and is as long but for digits',
+      `${grown} bytes more`,
+    );
     const now = counters(after.families);
     const fell = [...counters(before.families)].filter(([name, was]) => !(now.get(name) >= was));
     checks.check(fell.length === 0, 'no counter fell', fell.slice(0, 3).join());
