@@ -1,16 +1,22 @@
 // SPDX-License-Identifier: MIT
 // The names of what the machine, its GPUs and the process do.
 #include <math.h>
+#include <stdio.h>
 
 #include "session/metrics.h"
 
 typedef struct fw_exposition expo;
 
-// All GPUs of one family: by name, and by place where there are two of a kind.
-static const char *gpu_labels(struct fw_labels *l, const struct fw_machine_gpu *gpu)
+// By name and by place, as there may be two of a kind: twice the same labels, and Prometheus takes
+// nothing at all.
+static const char *gpu_labels(struct fw_labels *l, const struct fw_machine *m, unsigned index)
 {
+    char number[16] = "";
+    const struct fw_machine_gpu *gpu = &m->gpu[index];
+    if (index)
+        snprintf(number, sizeof(number), "#%u", index);
     fw_label(l, "gpu", gpu->name);
-    fw_labels_add(l, "pci", gpu->pci);
+    fw_labels_add(l, "pci", gpu->pci[0] ? gpu->pci : number);
     return l->text;
 }
 
@@ -50,13 +56,13 @@ static void write_gpus(const struct fw_machine *m, expo *e)
     for (int c = 0; c < COLUMNS; c++) {
         fw_expo_family(e, columns[c].name, "gauge", columns[c].help);
         for (unsigned i = 0; i < m->gpu_count; i++)
-            fw_expo_real(e, gpu_labels(&l, &m->gpu[i]), value_of(&m->gpu[i], (enum column)c));
+            fw_expo_real(e, gpu_labels(&l, m, i), value_of(&m->gpu[i], (enum column)c));
     }
     fw_expo_family(e, "framewire_gpu_throttled", "gauge",
                    "1: a GPU runs slower than it could, for this reason.");
     for (unsigned i = 0; i < m->gpu_count; i++)
         for (int r = 0; m->gpu[i].throttle_known && r < FW_THROTTLE_COUNT; r++) {
-            gpu_labels(&l, &m->gpu[i]);
+            gpu_labels(&l, m, i);
             fw_labels_add(&l, "reason", fw_throttle_names[r]);
             fw_expo_count(e, l.text, m->gpu[i].throttle >> r & 1);
         }

@@ -29,6 +29,10 @@ async function shortSession(index) {
   const came = await until(() => viewer.frames > 0, 60000, 5);
   await server.api('DELETE', `/sessions/${made.body.id}`);
   viewer.close();
+  if (!came) {
+    const { states, error, welcome } = viewer;
+    console.log(`  ${made.body.id}: no picture`, JSON.stringify({ states, error, welcome }));
+  }
   return came;
 }
 
@@ -62,6 +66,7 @@ async function run(from, to) {
 try {
   if (checks.check(await server.ready(), 'the server runs', server.log)) {
     let blind = await run(0, FIRST);
+    await scrape(); // which is a route of its own
     const before = await scrape();
     blind += await run(FIRST, SESSIONS);
     await until(async () => {

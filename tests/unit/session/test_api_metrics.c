@@ -246,6 +246,22 @@ static void unknown_is_absent(void **state)
     free(text);
 }
 
+static void twins_are_told_apart(void **state)
+{
+    (void)state;
+    char *text = NULL;
+    for (int i = 0; i < 3; i++) {
+        struct fw_machine_gpu *gpu = fw_machine_add_gpu(&machine, "amd");
+        strcpy(gpu->name, "Twin");
+        gpu->use = i;
+    }
+    scrape(&text);
+    assert_true(value(text, "framewire_gpu_use_ratio{gpu=\"Twin\",pci=\"\"}") == 0);
+    assert_true(value(text, "framewire_gpu_use_ratio{gpu=\"Twin\",pci=\"#1\"}") == 1);
+    assert_true(value(text, "framewire_gpu_use_ratio{gpu=\"Twin\",pci=\"#2\"}") == 2);
+    free(text);
+}
+
 static void failures_have_a_code(void **state)
 {
     (void)state;
@@ -267,7 +283,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(ten_thousand_short_sessions), TEST(labels_are_bounded),   TEST(routes_are_bounded),
-        TEST(unknown_is_absent),           TEST(failures_have_a_code),
+        TEST(unknown_is_absent),           TEST(twins_are_told_apart), TEST(failures_have_a_code),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
