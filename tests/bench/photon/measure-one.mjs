@@ -63,7 +63,8 @@ async function instruments(target, page, clicks) {
   const frames = await trace(target);
   return clicks.map(({ pressed, seen, looked, ms }) => {
     const [from, to] = [pressed / 1e6, seen / 1e6];
-    const inside = answered.filter(({ at }) => at - zero > from && at - zero < to + 1);
+    // The page may hear of it after the pixel has changed; the next press is 150 ms away.
+    const inside = answered.filter(({ at }) => at - zero > from && at - zero < to + 100);
     const record = frames.filter((f) => f.input_ns > pressed && f.input_ns < seen && f.shows_input);
     return {
       // It came between two looks: half of that span off at most, by turns.
