@@ -31,7 +31,7 @@ enum {
     COLOR_NEAR = 40,    // a patch that was compressed is still one
     PATCH_PIXELS = 500, // smaller is no patch
     LOST_MS = 3000,
-    POLL_US = 100, // between two looks: leaves the core to whom is looked at
+    POLL_US = 400, // between two looks: takes little from whom is looked at
 };
 
 struct shot {
