@@ -71,6 +71,14 @@ static void put_head(uint8_t *p, uint8_t type, uint8_t flags, size_t header, siz
     put32(p + 4, (uint32_t)payload);
 }
 
+// A time of a server's clock. Of one that no clock shows, which sums could not hold, nothing is
+// left: 0 is "not told".
+static int64_t get_ns(const uint8_t *p)
+{
+    const uint64_t ns = get64(p);
+    return ns <= INT64_MAX / 2 ? (int64_t)ns : 0;
+}
+
 enum fw_err fw_wire_parse_head(const uint8_t *data, size_t size, struct fw_wire_head *head)
 {
     if (size < FW_WIRE_HEADER_MIN)
@@ -105,9 +113,9 @@ enum fw_err fw_wire_parse_video(const uint8_t *data, size_t size, struct fw_wire
         .animating = head.flags & FW_VIDEO_ANIMATING,
         .frame_id = get64(data + 8),
         .input_id = get64(data + 16),
-        .change_ns = (int64_t)get64(data + 24),
-        .begun_ns = (int64_t)get64(data + 32),
-        .encoded_ns = (int64_t)get64(data + 40),
+        .change_ns = get_ns(data + 24),
+        .begun_ns = get_ns(data + 32),
+        .encoded_ns = get_ns(data + 40),
         .width = get16(data + 48),
         .height = get16(data + 50),
         .coded_width = get16(data + 52),
@@ -229,7 +237,7 @@ enum fw_err fw_wire_parse_beacon(const uint8_t *data, size_t size, struct fw_wir
         *beacon = (struct fw_wire_beacon){
             .current = head.flags & FW_BEACON_CURRENT,
             .animating = head.flags & FW_BEACON_ANIMATING,
-            .server_ns = (int64_t)get64(data + 8),
+            .server_ns = get_ns(data + 8),
             .newest_frame = get64(data + 16),
         };
     return err;
@@ -239,8 +247,8 @@ static struct fw_wire_stamp get_stamp(const uint8_t *p)
 {
     return (struct fw_wire_stamp){
         .frame_id = get64(p),
-        .handed_ns = (int64_t)get64(p + 8),
-        .accepted_ns = (int64_t)get64(p + 16),
+        .handed_ns = get_ns(p + 8),
+        .accepted_ns = get_ns(p + 16),
     };
 }
 
@@ -278,8 +286,8 @@ enum fw_err fw_wire_parse_pong(const uint8_t *data, size_t size, struct fw_wire_
     if (!err)
         *pong = (struct fw_wire_pong){
             .client_us = get64(data + 8),
-            .rx_ns = (int64_t)get64(data + 16),
-            .tx_ns = (int64_t)get64(data + 24),
+            .rx_ns = get_ns(data + 16),
+            .tx_ns = get_ns(data + 24),
         };
     return err;
 }
@@ -293,7 +301,7 @@ enum fw_err fw_wire_parse_input_stamp(const uint8_t *data, size_t size,
         *stamp = (struct fw_wire_input_stamp){
             .seq = get64(data + 8),
             .input_id = get64(data + 16),
-            .rx_ns = (int64_t)get64(data + 24),
+            .rx_ns = get_ns(data + 24),
         };
     return err;
 }

@@ -16,6 +16,10 @@ enum {
     MESSAGE_MAX = FW_PACKET_MAX_BYTES + FW_PACKET_HEADROOM,
     READ_CHUNK = 256 << 10,
     HANDSHAKE_MAX = 8192,
+    // When time is up a server that never stops talking is not listened to for much longer: so many
+    // frames that are no message, or reads that cost as much as some of those.
+    LATE_MAX = 1024,
+    LATE_READ = 64,
 };
 
 struct fw_client {
@@ -49,6 +53,7 @@ static enum fw_err upgrade(struct fw_client *c, const struct fw_client_params *p
     enum fw_err err = fw_socket_write(&c->socket, request, (size_t)n, c->timeout_ms);
     if (err)
         return err;
+    const int64_t until = fw_now_ns() + c->timeout_ms * (int64_t)FW_NS_PER_MS;
     // Byte by byte: what follows the blank line belongs to the WebSocket.
     char answer[HANDSHAKE_MAX];
     size_t size = 0;
@@ -56,7 +61,10 @@ static enum fw_err upgrade(struct fw_client *c, const struct fw_client_params *p
         size_t got;
         if (size == sizeof(answer) - 1)
             return FW_ERR_FORMAT;
-        err = fw_socket_read(&c->socket, answer + size, 1, c->timeout_ms, &got);
+        const int64_t left = (until - fw_now_ns()) / FW_NS_PER_MS;
+        if (left <= 0)
+            return FW_ERR_TIMEOUT;
+        err = fw_socket_read(&c->socket, answer + size, 1, (int)left, &got);
         if (err)
             return err == FW_ERR_AGAIN ? FW_ERR_TIMEOUT : err;
         size += got;
@@ -276,19 +284,22 @@ enum fw_err fw_client_receive(struct fw_client *client, int timeout_ms,
                               struct fw_client_message *message)
 {
     const int64_t until = fw_now_ns() + (int64_t)timeout_ms * FW_NS_PER_MS;
-    for (;;) {
+    for (int late = 0; late < LATE_MAX;) {
         bool progress = true;
-        while (progress) {
+        while (progress && late < LATE_MAX) {
             const enum fw_err err = take_frame(client, message, &progress);
             if (err != FW_ERR_AGAIN)
                 return err;
+            late += progress && fw_now_ns() >= until;
         }
         const int64_t left = until - fw_now_ns();
+        late += left <= 0 ? LATE_READ : 0;
         const enum fw_err err =
             fill(client, left > 0 ? (int)(left / FW_NS_PER_MS) + (timeout_ms > 0) : 0);
         if (err)
             return err;
     }
+    return FW_ERR_AGAIN;
 }
 
 // ---- a page

@@ -23,10 +23,12 @@ static bool fresh(const struct fw_client_exchange *e, int64_t now_ns)
 void fw_client_clock_add(struct fw_client_clock *clock, const struct fw_wire_pong *pong,
                          int64_t now_ns)
 {
+    if (pong->client_us > (uint64_t)now_ns / FW_NS_PER_US)
+        return; // not yet
     const int64_t sent = (int64_t)pong->client_us * FW_NS_PER_US;
     const int64_t held = pong->tx_ns - pong->rx_ns;
     const int64_t rtt = now_ns - sent - held;
-    if (pong->client_us > INT64_MAX / FW_NS_PER_US || sent > now_ns || held < 0 || rtt < 0)
+    if (held < 0 || rtt < 0)
         return;
     clock->rtt_ns = rtt;
     clock->kept[clock->next] = (struct fw_client_exchange){

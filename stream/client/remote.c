@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "stream/client/http.h"
+#include "stream/client/text.h"
 
 enum { HEAD_ROOM = 2048, TIMEOUT_MS = 10000 };
 
@@ -26,8 +27,8 @@ struct fw_client_params fw_remote_connect(const struct fw_remote *remote)
 static enum fw_err say(struct fw_remote_error *error, enum fw_err err, const char *code,
                        const char *message)
 {
-    snprintf(error->code, sizeof(error->code), "%s", code);
-    snprintf(error->message, sizeof(error->message), "%s", message);
+    fw_text_copy(error->code, sizeof(error->code), code);
+    fw_text_copy(error->message, sizeof(error->message), message);
     return err;
 }
 
@@ -74,8 +75,9 @@ static enum fw_err say_refused(const struct fw_remote *remote, const struct fw_h
                                struct fw_remote_error *error)
 {
     json_t *json = json_loadb(answer->body, answer->size, 0, NULL);
-    const char *code = NULL, *message = NULL;
-    json_unpack(json, "{s:{s:s, s:s}}", "error", "code", &code, "message", &message);
+    const json_t *said = json_object_get(json, "error");
+    const char *code = json_string_value(json_object_get(said, "code"));
+    const char *message = json_string_value(json_object_get(said, "message"));
     error->status = answer->status;
     error->retry_after_s = answer->retry_after_s;
     char text[sizeof(error->message)];
@@ -84,7 +86,7 @@ static enum fw_err say_refused(const struct fw_remote *remote, const struct fw_h
                  remote->token[0] ? "does not know this token: check --token-file"
                                   : "wants a token: give --token-file FILE");
     else if (code)
-        snprintf(text, sizeof(text), "%.380s", message);
+        snprintf(text, sizeof(text), "%.380s", message && *message ? message : code);
     else
         snprintf(text, sizeof(text), "%s answers with HTTP status %d: is that a framewire server?",
                  remote->target.origin, answer->status);

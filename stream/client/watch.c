@@ -9,6 +9,7 @@
 #include "base/clock.h"
 #include "stream/client/age.h"
 #include "stream/client/client.h"
+#include "stream/client/text.h"
 
 enum {
     PING_BURST = 5,
@@ -18,6 +19,8 @@ enum {
     MEDIA_RETRY_MS = 300,
     TEXT_MAX = 1024,
     SHOWN_KEPT = 64,
+    TURN_MESSAGES = 512, // and TURN_MS: what comes after both waits for the next turn
+    TURN_MS = 50,
 };
 
 struct fw_watch {
@@ -155,7 +158,7 @@ static void take(const json_t *from, const char *key, char *out, size_t size)
 {
     const char *text = json_string_value(json_object_get(from, key));
     if (text)
-        snprintf(out, size, "%s", text);
+        fw_text_copy(out, size, text);
 }
 
 // What welcome and info say of the session: some on top, some in "session".
@@ -271,17 +274,19 @@ static void on_control(struct fw_watch *w, const struct fw_client_message *m, in
     }
 }
 
-// Everything that has come on one connection. False: it ended.
+// Everything that has come on one connection; a server that never stops does not keep the caller
+// from what else is due. False: it ended.
 static bool drain(struct fw_watch *w, struct fw_client *from)
 {
     struct fw_client_message m;
-    while (!w->over) {
+    const int64_t until = fw_now_ns() + TURN_MS * (int64_t)FW_NS_PER_MS;
+    for (int64_t n = 0, now = 0; !w->over && (n < TURN_MESSAGES || now < until); n++) {
         const enum fw_err err = fw_client_receive(from, 0, &m);
         if (err)
             return err == FW_ERR_AGAIN;
         if (m.opcode == FW_CLIENT_CLOSE)
             return false;
-        const int64_t now = fw_now_ns();
+        now = fw_now_ns();
         if (from == w->control)
             on_control(w, &m, now);
         else if (m.opcode == FW_CLIENT_BINARY)
@@ -330,7 +335,8 @@ static enum fw_err await_welcome(struct fw_watch *w, int timeout_ms)
     while (!w->info.viewer[0]) {
         struct fw_client_message m;
         const int64_t left = (until - fw_now_ns()) / FW_NS_PER_MS;
-        const enum fw_err err = fw_client_receive(w->control, left > 0 ? (int)left : 0, &m);
+        const enum fw_err err =
+            left > 0 ? fw_client_receive(w->control, (int)left, &m) : FW_ERR_TIMEOUT;
         if (err || m.opcode == FW_CLIENT_CLOSE)
             return err == FW_ERR_AGAIN ? FW_ERR_TIMEOUT : err ? err : FW_ERR_DENIED;
         on_control(w, &m, fw_now_ns());

@@ -16,6 +16,7 @@
 #include "stream/client/clock.h"
 #include "stream/client/inputs.h"
 #include "stream/client/target.h"
+#include "stream/client/text.h"
 
 #define MS ((int64_t)FW_NS_PER_MS)
 
@@ -279,13 +280,36 @@ static void test_token_file(void **state)
     assert_int_equal(fw_target_read_token("/nowhere", token, message, sizeof(message)), FW_ERR_IO);
 }
 
+// What a server says must not steer a terminal, and stays UTF-8 where it is cut.
+static void test_text(void **state)
+{
+    (void)state;
+    char out[8];
+    fw_text_copy(out, sizeof(out), "ok");
+    assert_string_equal(out, "ok");
+    fw_text_copy(out, sizeof(out), "\x1b[2J\r\n\x7f");
+    assert_string_equal(out, "?[2J???");
+    fw_text_copy(out, sizeof(out),
+                 "a\xc2\x9b"
+                 "1m"); // CSI in one character
+    assert_string_equal(out, "a??1m");
+    fw_text_copy(out, sizeof(out), "grün ist");
+    assert_string_equal(out, "grün i");
+    fw_text_copy(out, sizeof(out), "123456ü");
+    assert_string_equal(out, "123456");
+    fw_text_copy(out, sizeof(out), "12345€");
+    assert_string_equal(out, "12345");
+    fw_text_copy(out, 1, "ü");
+    assert_string_equal(out, "");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_clock),      cmocka_unit_test(test_clock_drifts),
         cmocka_unit_test(test_age),        cmocka_unit_test(test_age_bounded),
         cmocka_unit_test(test_inputs),     cmocka_unit_test(test_target),
-        cmocka_unit_test(test_token_file),
+        cmocka_unit_test(test_token_file), cmocka_unit_test(test_text),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
