@@ -1,14 +1,19 @@
 // SPDX-License-Identifier: MIT
 #include "session/cli/bench.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "session/cli/bench_modes.h"
 #include "session/cli/bench_report.h"
+#include "stream/client/text.h"
 
 enum { EXIT_USAGE = 2, SOURCES_SHOWN = 400 };
 
@@ -70,8 +75,10 @@ static bool has_source(const json_t *list, const char *wanted, char *names, size
         if (!name)
             continue;
         found |= strcmp(name, wanted) == 0;
-        if (used < size && !strstr(names, name))
-            used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "", name);
+        char plain[64];
+        fw_text_copy(plain, sizeof(plain), name);
+        if (used < size && !strstr(names, plain))
+            used += (size_t)snprintf(names + used, size - used, "%s%s", used ? ", " : "", plain);
     }
     return found;
 }
@@ -79,15 +86,17 @@ static bool has_source(const json_t *list, const char *wanted, char *names, size
 void fw_bench_name_machine(struct fw_bench *b, const char *gpu, const char *encoder)
 {
     struct fw_bench_machine machine;
-    char cores[160] = "", cpu[128];
+    char cores[160] = "", cpu[128], drawn_by[121], encoded_by[31];
     fw_bench_machine_cpu_name(&b->remote, cpu, sizeof(cpu));
     fw_bench_machine_read(&b->remote, &machine);
     if (machine.cores > 0)
         snprintf(cores, sizeof(cores), "%.0f cores%s%s, ", machine.cores, *cpu ? " of " : "", cpu);
     b->named = gpu && *gpu;
-    snprintf(b->machine, sizeof(b->machine), "%.80s (%s%.120s, %.30s)", b->remote.target.host,
-             cores, b->named ? gpu : "no GPU known",
-             encoder && *encoder ? encoder : "no encoder known");
+    fw_text_copy(drawn_by, sizeof(drawn_by), b->named ? gpu : "no GPU known");
+    fw_text_copy(encoded_by, sizeof(encoded_by),
+                 encoder && *encoder ? encoder : "no encoder known");
+    snprintf(b->machine, sizeof(b->machine), "%.80s (%s%s, %s)", b->remote.target.host, cores,
+             drawn_by, encoded_by);
 }
 
 bool fw_bench_greet(struct fw_bench *b)
@@ -105,7 +114,7 @@ bool fw_bench_greet(struct fw_bench *b)
     const char *encoder = json_string_value(json_object_get(json, "encoder"));
     const json_t *limits = json_object_get(json, "limits");
     b->max_sessions = (int)json_integer_value(json_object_get(limits, "maxSessions"));
-    snprintf(b->version, sizeof(b->version), "%s", version ? version : "");
+    fw_text_copy(b->version, sizeof(b->version), version ? version : "");
     fw_bench_name_machine(b, gpu, encoder);
     const bool found = has_source(json_object_get(json, "sources"), source, names, sizeof(names));
     json_decref(json);
@@ -200,6 +209,38 @@ static int compare_files(const struct fw_bench_options *o)
     return rc;
 }
 
+// Could a file be written there? Said before hours of measuring, not after.
+static bool writable(const char *path)
+{
+    struct stat st;
+    if (!path || strcmp(path, "-") == 0)
+        return true;
+    const bool there = stat(path, &st) == 0;
+    if (there && !S_ISREG(st.st_mode) && !S_ISDIR(st.st_mode))
+        return true; // who reads a pipe would take our look for the end
+    const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (fd < 0) {
+        fw_bench_complain("can't write %s: %s", path, strerror(errno));
+        return false;
+    }
+    close(fd);
+    if (!there)
+        unlink(path);
+    return true;
+}
+
+static bool files_fit(const struct fw_bench_options *o)
+{
+    char message[400];
+    if (!writable(o->json) || !writable(o->html))
+        return false;
+    json_t *base = o->compare ? fw_bench_read_report(o->compare, message, sizeof(message)) : NULL;
+    if (o->compare && !base)
+        fw_bench_complain("%s", message);
+    json_decref(base);
+    return base || !o->compare;
+}
+
 int fw_bench_main(int argc, char **argv)
 {
     static struct fw_bench_options options;
@@ -213,6 +254,8 @@ int fw_bench_main(int argc, char **argv)
         fputs(text, stdout);
         return EXIT_SUCCESS;
     }
+    if (!files_fit(&options))
+        return EXIT_FAILURE;
     struct fw_bench bench = { .options = &options, .stop = &stop };
     catch_signals();
     switch (options.mode) {

@@ -177,11 +177,13 @@ static int say(struct fw_bench *b, struct fw_bench_capacity *found)
 {
     char promise[256];
     const struct fw_bench_options *o = b->options;
+    // Standard output is for one of the two.
+    FILE *out = o->json && strcmp(o->json, "-") == 0 ? stderr : stdout;
     fw_slo_words(&o->slo, promise, sizeof(promise));
-    printf("\n%u session%s at %s on %s%s\n", found->sessions, found->sessions == 1 ? "" : "s",
-           promise, b->machine, found->interrupted ? " (interrupted: at least that)" : "");
+    fprintf(out, "\n%u session%s at %s on %s%s\n", found->sessions, found->sessions == 1 ? "" : "s",
+            promise, b->machine, found->interrupted ? " (interrupted: at least that)" : "");
     if (!found->interrupted)
-        printf("limited by %s\n", found->words);
+        fprintf(out, "limited by %s\n", found->words);
     if (!o->json)
         return EXIT_SUCCESS;
     json_t *json = json_pack(

@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: MIT
 #include "session/cli/bench_machine.h"
 
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
+
+#include "stream/client/text.h"
 
 static double number(const json_t *object, const char *key)
 {
@@ -15,7 +18,7 @@ static double number(const json_t *object, const char *key)
 static void text(const json_t *object, const char *key, char *out, size_t size)
 {
     const char *value = json_string_value(json_object_get(object, key));
-    snprintf(out, size, "%s", value ? value : "");
+    fw_text_copy(out, size, value ? value : "");
 }
 
 static void read_gpu(const json_t *json, struct fw_bench_gpu *gpu)
@@ -33,8 +36,10 @@ static void read_gpu(const json_t *json, struct fw_bench_gpu *gpu)
     size_t used = 0;
     for (size_t i = 0; i < json_array_size(throttle) && used < sizeof(gpu->throttle); i++) {
         const char *reason = json_string_value(json_array_get(throttle, i));
+        char plain[32];
+        fw_text_copy(plain, sizeof(plain), reason ? reason : "?");
         used += (size_t)snprintf(gpu->throttle + used, sizeof(gpu->throttle) - used, "%s%s",
-                                 i ? ", " : "", reason ? reason : "?");
+                                 i ? ", " : "", plain);
     }
 }
 
@@ -138,24 +143,24 @@ pid_t fw_bench_worker_pid(const struct fw_remote *remote, const char *session, i
     json_decref(json);
     if (restarts)
         *restarts = (int)count;
-    return pid > 0 ? (pid_t)pid : 0;
+    return pid > 0 && pid <= INT_MAX ? (pid_t)pid : 0;
 }
 
-bool fw_bench_processes_add(const struct fw_remote *remote, const char *session,
-                            struct fw_bench_processes *p)
+pid_t fw_bench_processes_add(const struct fw_remote *remote, const char *session,
+                             struct fw_bench_processes *p)
 {
     double cpu;
     pid_t parent, grandparent;
     const pid_t worker = fw_bench_is_local(remote) ? fw_bench_worker_pid(remote, session, NULL) : 0;
     if (!worker || !read_stat(worker, &cpu, &parent))
-        return false;
+        return 0;
     p->workers_cpu_s += cpu;
     if (p->front)
-        return true;
+        return worker;
     if (!read_stat(parent, &p->front_cpu_s, &grandparent))
-        return false;
+        return 0;
     p->front = parent;
-    return true;
+    return worker;
 }
 
 // The value of a metric without labels. False: it is not there.

@@ -45,9 +45,10 @@ struct fw_bench_processes {
 bool fw_bench_is_local(const struct fw_remote *remote);
 // The pid of a session's worker, as the server tells; 0 = it has none now.
 pid_t fw_bench_worker_pid(const struct fw_remote *remote, const char *session, int *restarts);
-// Adds a session's worker, and the server once. False: it is not one of this machine's.
-bool fw_bench_processes_add(const struct fw_remote *remote, const char *session,
-                            struct fw_bench_processes *processes);
+// Adds a session's worker, and the server once. That worker's pid; 0: it is not one of this
+// machine's.
+pid_t fw_bench_processes_add(const struct fw_remote *remote, const char *session,
+                             struct fw_bench_processes *processes);
 
 // What the server tells of itself (GET /metrics), a second or more old. False: it does not.
 bool fw_bench_processes_ask(const struct fw_remote *remote, struct fw_bench_processes *processes);

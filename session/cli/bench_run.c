@@ -74,7 +74,7 @@ static void read_usage(const struct fw_bench *b, struct fw_bench_load *load, str
     *u = (struct usage){ .known = true };
     for (unsigned i = 0; i < fw_bench_load_count(load) && u->known; i++)
         u->known =
-            fw_bench_processes_add(&b->remote, fw_bench_load_session_id(load, i), &u->server);
+            fw_bench_processes_add(&b->remote, fw_bench_load_session_id(load, i), &u->server) > 0;
     if (!u->known)
         u->known = fw_bench_processes_ask(&b->remote, &u->server);
     fw_bench_load_cpu(load, &u->process_ns, &u->thread_ns);

@@ -221,10 +221,9 @@ static const char *kill_worker(struct fw_verify *v, const char *session)
         return words;
     }
     struct fw_bench_processes processes = { .front = 0 };
-    const pid_t pid = fw_bench_worker_pid(&v->bench->remote, session, NULL);
-    // A number that a server names is not killed before it is seen to be a worker of that kind.
-    if (!pid || !fw_bench_processes_add(&v->bench->remote, session, &processes) ||
-        processes.front == pid || kill(pid, SIGKILL)) {
+    // The number that was seen to be a worker's, not one that the server names when asked again.
+    const pid_t pid = fw_bench_processes_add(&v->bench->remote, session, &processes);
+    if (!pid || processes.front == pid || kill(pid, SIGKILL)) {
         snprintf(words, sizeof(words),
                  "its worker is not one of our processes here: start the server with "
                  "--allow-faults");
