@@ -138,7 +138,7 @@ static void on_info(void *user, const struct fw_watch_info *info)
     // What has failed is cleared away after a while: why it failed is still what there is to say.
     const bool late =
         strcmp(l->state.info.state, "failed") == 0 && strcmp(info->state, "closing") == 0;
-    const bool news = strcmp(l->state.info.state, info->state) != 0;
+    const bool news = info->state[0] && strcmp(l->state.info.state, info->state) != 0;
     if (!late)
         l->state.info = *info;
     pthread_mutex_unlock(&l->lock);

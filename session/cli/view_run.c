@@ -197,7 +197,7 @@ void fw_view_run_destroy(struct fw_view_run **run)
     struct fw_view_run *r = *run;
     char words[512];
     *run = NULL;
-    if (!r || r->stuck) // its threads may still look at all of it; the process ends now
+    if (!r)
         return;
     fw_view_player_destroy(&r->player);
     fw_view_record_stop(&r->record, words, sizeof(words));
@@ -318,8 +318,8 @@ static int finish(struct fw_view_run *r, enum fw_err err)
     if (err)
         fprintf(stderr, "framewire view: %s\n", r->gpu.why);
     glfwHideWindow(r->window.handle);
-    if (r->link)
-        r->stuck = !fw_view_link_stop(r->link);
+    glfwPollEvents(); // sends that
+    const bool stuck = r->link && !fw_view_link_stop(r->link);
     const bool recording = r->record != NULL;
     if (recording) {
         code |= fw_view_record_stop(&r->record, words, sizeof(words)) != FW_OK;
@@ -332,6 +332,11 @@ static int finish(struct fw_view_run *r, enum fw_err err)
     // Whoever asked for so many pictures has not got them.
     if ((r->options->frames || r->options->seconds > 0) && r->status.over)
         code = 1;
+    if (stuck) {
+        // The link's thread may still look at all there is, so nothing of it is taken down.
+        fflush(NULL);
+        _exit(code);
+    }
     return code;
 }
 

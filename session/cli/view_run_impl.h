@@ -46,7 +46,8 @@ struct fw_view_run {
     int64_t hud_ns, size_ns, first_ns;
     int sent_width, sent_height;
     uint64_t presented;
-    bool redraw, stuck;
+    bool redraw;
+    enum fw_view_phase phase; // of the link, as seen last
 };
 
 // ---- view_show.c

@@ -129,6 +129,9 @@ void fw_view_follow_status(struct fw_view_run *r)
     struct fw_view_status status;
     char title[160];
     fw_view_link_get(r->link, &state);
+    if (state.phase == FW_VIEW_OPEN && r->phase != FW_VIEW_OPEN)
+        fw_view_window_forget(&r->window);
+    r->phase = state.phase;
     fw_view_status_of(&state, r->presented, &status);
     if (status.level == r->status.level && strcmp(status.title, r->status.title) == 0 &&
         strcmp(status.text, r->status.text) == 0)
@@ -139,9 +142,9 @@ void fw_view_follow_status(struct fw_view_run *r)
         fprintf(stderr, "framewire view: %s. %s\n", status.title, status.text);
     r->status = status;
     r->redraw = true;
-    snprintf(title, sizeof(title), "%s – framewire",
-             state.info.title[0] ? state.info.title : "Session");
-    fw_view_window_title(&r->window, title);
+    snprintf(title, sizeof(title), "%s – framewire", state.info.title);
+    if (state.info.title[0])
+        fw_view_window_title(&r->window, title);
 }
 
 void fw_view_follow_words(struct fw_view_run *r, int64_t now_ns)
