@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "session/cli/bench_modes.h"
@@ -19,12 +20,20 @@ enum { EXIT_USAGE = 2, SOURCES_SHOWN = 400 };
 
 static volatile sig_atomic_t stop;
 
-// The first one ends the run in order, the second one at once.
-static void on_signal(int signal)
+// The first one ends the run in order, a later one at once. `timeout` and terminals that pass it on
+// tell the process and its group: two within a second are one.
+static void on_signal(int number)
 {
+    static volatile sig_atomic_t first_s;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (stop && now.tv_sec - first_s > 1) {
+        signal(number, SIG_DFL);
+        raise(number);
+    }
+    if (!stop)
+        first_s = (sig_atomic_t)now.tv_sec;
     stop = 1;
-    struct sigaction action = { .sa_handler = SIG_DFL };
-    sigaction(signal, &action, NULL);
 }
 
 static void catch_signals(void)
@@ -56,6 +65,7 @@ bool fw_bench_aim(struct fw_bench *b, const char *url)
         return false;
     }
     b->remote.ca_file = b->options->tls_ca;
+    b->remote.hurry = b->stop;
     if (b->options->token_file &&
         fw_target_read_token(b->options->token_file, b->remote.token, message, sizeof(message))) {
         fw_bench_complain("%s", message);

@@ -241,16 +241,18 @@ struct fw_bench_client *fw_bench_client_create(const struct fw_remote *remote,
     return c;
 }
 
-void fw_bench_client_destroy(struct fw_bench_client **client, const struct fw_remote *remote)
+enum fw_err fw_bench_client_destroy(struct fw_bench_client **client, const struct fw_remote *remote)
 {
     struct fw_bench_client *c = *client;
     struct fw_remote_error error;
+    enum fw_err err = FW_OK;
     *client = NULL;
     if (!c)
-        return;
+        return err;
     fw_watch_close(&c->watch);
     if (c->session.id[0])
-        fw_remote_delete(remote, c->session.id, &error); // gone already is as good
+        err = fw_remote_delete(remote, c->session.id, &error);
     fw_decoder_destroy(&c->decoder);
     free(c);
+    return err;
 }

@@ -43,8 +43,9 @@ struct fw_bench_client *fw_bench_client_create(const struct fw_remote *remote,
                                                const struct fw_bench_load_options *options,
                                                unsigned number, struct fw_bench_decoders *decoders,
                                                struct fw_remote_error *error);
-// Ends the session. No job of it may be under way.
-void fw_bench_client_destroy(struct fw_bench_client **client, const struct fw_remote *remote);
+// Ends the session. No job of it may be under way. FW_ERR_TIMEOUT: the server gave no answer.
+enum fw_err fw_bench_client_destroy(struct fw_bench_client **client,
+                                    const struct fw_remote *remote);
 
 // Figures from now on (they are cleared), until `to_ns` is set.
 void fw_bench_client_begin(struct fw_bench_client *c, int64_t now_ns);

@@ -21,6 +21,7 @@ enum {
     RECORDS_KEPT = 4096, // by the server, per session
     COLLECT_MAX_S = 30,
     LAST_MAX_S = 600,
+    DEAF_MS = 100, // for a server that has not answered before
 };
 
 struct fw_bench_load {
@@ -152,7 +153,7 @@ static void pause_ms(int ms)
     poll(NULL, 0, ms);
 }
 
-static void remove_last(struct fw_bench_load *l)
+static enum fw_err remove_last(struct fw_bench_load *l, const struct fw_remote *remote)
 {
     pthread_mutex_lock(&l->lock);
     struct fw_bench_client *c = l->client[l->count - 1];
@@ -165,7 +166,7 @@ static void remove_last(struct fw_bench_load *l)
     l->count--;
     pthread_mutex_unlock(&l->lock);
     wake(l);
-    fw_bench_client_destroy(&c, l->remote);
+    return fw_bench_client_destroy(&c, remote);
 }
 
 void fw_bench_load_destroy(struct fw_bench_load **load)
@@ -174,8 +175,10 @@ void fw_bench_load_destroy(struct fw_bench_load **load)
     *load = NULL;
     if (!l)
         return;
+    struct fw_remote remote = *l->remote;
     while (l->count)
-        remove_last(l);
+        if (remove_last(l, &remote) == FW_ERR_TIMEOUT)
+            remote.timeout_ms = DEAF_MS; // told all the same, for when it wakes up
     pthread_mutex_lock(&l->lock);
     l->quit = true;
     pthread_mutex_unlock(&l->lock);
@@ -249,7 +252,7 @@ enum fw_err fw_bench_load_resize(struct fw_bench_load *l, unsigned count,
                                  struct fw_remote_error *error)
 {
     while (l->count > count)
-        remove_last(l);
+        remove_last(l, l->remote); // gone already is as good
     while (l->count < count) {
         if (*l->stop)
             return FW_ERR_CLOSED;
@@ -353,6 +356,8 @@ enum fw_err fw_bench_load_collect(struct fw_bench_load *l, bool last, struct fw_
     for (unsigned i = 0; i < l->count; i++) {
         const enum fw_err err = collect_one(l, l->client[i], last, seconds, error);
         result = result ? result : err;
+        if (err == FW_ERR_TIMEOUT)
+            break; // the others would take as long
     }
     l->collected_ns = now;
     if (last)

@@ -282,7 +282,15 @@ static enum fw_err read_document(struct reader *r)
         return wrong(r, line,
                      "a plan is keys and values; one of the parts function, performance, "
                      "resources, stability must be among them");
-    return read_section(r, "", 0);
+    err = read_section(r, "", 0);
+    for (int i = 0; i < 2 && !err; i++) { // the end of the document, and of all
+        const yaml_event_type_t wanted = i ? YAML_STREAM_END_EVENT : YAML_DOCUMENT_END_EVENT;
+        err = next_event(r, &event);
+        if (!err && event.type != wanted)
+            err = wrong(r, event.start_mark.line, "a plan is one document: drop this one");
+        yaml_event_delete(&event);
+    }
+    return err;
 }
 
 static enum fw_err check(struct reader *r)

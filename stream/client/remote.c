@@ -8,17 +8,18 @@
 #include "stream/client/http.h"
 #include "stream/client/text.h"
 
-enum { HEAD_ROOM = 2048, TIMEOUT_MS = 10000 };
+enum { HEAD_ROOM = 2048, TIMEOUT_MS = 10000, HURRY_MS = 2000 };
 
 struct fw_client_params fw_remote_connect(const struct fw_remote *remote)
 {
+    const int limit = remote->hurry && *remote->hurry ? HURRY_MS : TIMEOUT_MS;
     return (struct fw_client_params){
         .host = remote->target.host,
         .port = remote->target.port,
         .tls = remote->target.tls,
         .ca_file = remote->ca_file,
         .system_ca = true,
-        .timeout_ms = remote->timeout_ms ? remote->timeout_ms : TIMEOUT_MS,
+        .timeout_ms = remote->timeout_ms && remote->timeout_ms < limit ? remote->timeout_ms : limit,
     };
 }
 

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <jansson.h>
+#include <signal.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -13,9 +14,10 @@
 
 struct fw_remote {
     struct fw_target target;
-    char token[FW_TARGET_TOKEN_SIZE]; // of the operator; "" = none
-    const char *ca_file;              // PEM; NULL = what this system trusts
-    int timeout_ms;                   // of a request, 0 = 10000
+    char token[FW_TARGET_TOKEN_SIZE];   // of the operator; "" = none
+    const char *ca_file;                // PEM; NULL = what this system trusts
+    int timeout_ms;                     // of a request, 0 = 10000
+    const volatile sig_atomic_t *hurry; // from when it is true on 2000 at most; NULL = never
 };
 
 struct fw_remote_error {
