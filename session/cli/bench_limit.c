@@ -103,10 +103,12 @@ enum fw_bench_limit fw_bench_find_limit(const struct fw_bench_evidence *e, char 
     if (full) {
         const int used =
             snprintf(words, size, "CPU: %.0f %% of %.0f cores busy", 100 * cpu, m->cores);
-        if (e->same_machine && used > 0 && (size_t)used < size)
+        const double server = r->front_cpu + r->workers_cpu;
+        if (used > 0 && (size_t)used < size && e->same_machine && r->front_cpu >= 0)
             snprintf(words + used, size - (size_t)used,
-                     ", %.0f %% by this load generator on the same machine",
-                     100 * r->client_cpu / m->cores);
+                     ", %.0f %% by the server and its sessions, %.0f %% by this load generator%s",
+                     100 * server / m->cores, 100 * r->client_cpu / m->cores,
+                     server + r->client_cpu < cpu * m->cores / 2 ? ", most by other programs" : "");
         return FW_LIMIT_CPU;
     }
     if (m->memory_total > 0 && m->memory_available_least >= 0 &&

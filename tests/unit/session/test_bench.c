@@ -263,10 +263,16 @@ static void test_limit(void **state)
     broken.machine.samples = 2;
     broken.machine.used_cores_sum = 3.9;
     broken.client_cpu = 0.5;
+    broken.workers_cpu = 1.2;
+    broken.front_cpu = 0.1;
     e.same_machine = true;
     assert_int_equal(fw_bench_find_limit(&e, words, sizeof(words)), FW_LIMIT_CPU);
-    assert_string_equal(words, "CPU: 98 % of 2 cores busy, 25 % by this load generator on the same "
-                               "machine");
+    assert_string_equal(words,
+                        "CPU: 98 % of 2 cores busy, 65 % by the server and its sessions, 25 % "
+                        "by this load generator");
+    broken.workers_cpu = 0.3;
+    fw_bench_find_limit(&e, words, sizeof(words));
+    assert_non_null(strstr(words, "most by other programs"));
     // Late inputs on a full machine of both are the machine's fault, elsewhere the generator's.
     fw_histogram_add(&broken.all.late, 30 * MS);
     assert_int_equal(fw_bench_find_limit(&e, words, sizeof(words)), FW_LIMIT_CPU);
