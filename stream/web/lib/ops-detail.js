@@ -134,6 +134,7 @@ export class Detail {
     this.stage = ALL;
     $('detail').hidden = !id;
     $('detail-error').hidden = true;
+    $('detail-actions').hidden = false;
     $('stages').replaceChildren();
     $('outcomes').replaceChildren();
     $('detail-title').textContent = '';
@@ -164,6 +165,7 @@ export class Detail {
   }
 
   gone() {
+    $('detail-actions').hidden = true;
     this.trouble('This session is over. What is below is the last that was known of it.');
   }
 

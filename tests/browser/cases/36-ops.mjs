@@ -182,6 +182,11 @@ export default {
     // This server has no Chart.js and its drivers tell little.
     assert.match(await textOf(page, '#no-charts'), /tables only.*libjs-chart\.js/);
     assert.match(await textOf(page, '#tiles'), /GPU42 %Some GPU.*memory–not told by the driver/);
+    await page.fill('#search', '');
+    await page.resize(390, 844);
+    await until('the page to fit a phone', () =>
+      page.evaluate(() => document.documentElement.scrollWidth <= innerWidth),
+    );
     server.sessions = [];
     await page.locator('#no-sessions:visible').waitFor();
     await server.stop();
