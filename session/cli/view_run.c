@@ -154,6 +154,18 @@ static enum fw_err open_decoder(struct fw_view_run *r, char *message, size_t siz
     return err;
 }
 
+static enum fw_err start_record(struct fw_view_run *r, char *message, size_t size)
+{
+    const struct fw_view_record_params params = {
+        .path = r->options->record,
+        .overwrite = r->options->force,
+        .want_key = on_want_key,
+        .user = r,
+        .log = r->log,
+    };
+    return fw_view_record_start(&r->record, &params, message, size);
+}
+
 enum fw_err fw_view_run_create(struct fw_view_run **run, const struct fw_view_options *options,
                                char *message, size_t size)
 {
@@ -170,19 +182,12 @@ enum fw_err fw_view_run_create(struct fw_view_run **run, const struct fw_view_op
     r->picture = av_frame_alloc();
     if (!r->figures || !r->picture)
         goto error;
-    err = open_display(r, message, size);
-    if (!err && options->record)
-        err = fw_view_record_start(&r->record,
-                                   &(struct fw_view_record_params){
-                                       .path = options->record,
-                                       .overwrite = options->force,
-                                       .want_key = on_want_key,
-                                       .user = r,
-                                       .log = r->log,
-                                   },
-                                   message, size);
+    // What is quickly refused comes first.
+    err = options->record ? start_record(r, message, size) : FW_OK;
     if (!err)
         err = open_decoder(r, message, size);
+    if (!err)
+        err = open_display(r, message, size);
     if (err)
         goto error;
     *run = r;
