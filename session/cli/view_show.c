@@ -73,7 +73,7 @@ static void draw_hud(struct fw_view_run *r, int dot)
 static int dot_of(const struct fw_view_window *w)
 {
     int dot = (int)(w->ratio * 2 + 0.5);
-    while (dot > 1 && (w->width < 235 * dot || w->height < 300 * dot))
+    while (dot > 1 && (w->width < 235 * dot || w->height < 335 * dot))
         dot--;
     return dot;
 }
