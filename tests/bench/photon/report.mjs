@@ -132,10 +132,14 @@ function startTable(rounds) {
 }
 
 function idleTable(idle) {
-  console.log('\n| at rest, untouched, 1 viewer | % of a core | wakeups a second |');
-  console.log('| --- | --- | --- |');
-  for (const { name, percent, wakeups } of idle)
-    console.log(`| ${name} | ${percent.toFixed(3)} | ${wakeups.toFixed(1)} |`);
+  console.log(
+    '\n| at rest, untouched, 1 viewer | % of a core | wakeups a second | first click after that, ms |',
+  );
+  console.log('| --- | --- | --- | --- |');
+  for (const { name, percent, wakeups, firstMs } of idle)
+    console.log(
+      `| ${name} | ${percent.toFixed(3)} | ${wakeups.toFixed(1)} | ${firstMs.toFixed(1)} |`,
+    );
 }
 
 /** Prints goal 11 and the first pictures' times behind it. */

