@@ -364,46 +364,6 @@ static void skipped_frames_have_a_reason(void **state)
     assert_int_equal(fw_records_sums(r)->outcome[FW_OUTCOME_SKIPPED], 3 + FW_PACKET_SKIPPED);
 }
 
-// Facts are taken as they come; encoders by name, of which there may be more than there is room
-// for.
-static void facts_are_kept(void **state)
-{
-    (void)state;
-    struct fw_packet p = packet(1, t0);
-    p.facts = (struct fw_frame_facts){ .gpu = { .begin_ns = t0 + 7,
-                                                .pass_us = { 1, 2, 3 },
-                                                .part_us = { 4, 5, 6, 7 },
-                                                .vertices = 8,
-                                                .primitives = 9,
-                                                .fragments = 10 },
-                                       .damage_px = 11,
-                                       .qp_plus1 = 12 };
-    strcpy(p.facts.encoder, "nvenc");
-    publish_to(&p, VIEWER);
-    const struct fw_frame_record *rec = newest();
-    assert_memory_equal(&rec->gpu, &p.facts.gpu, sizeof(rec->gpu));
-    assert_int_equal(rec->damage_px, 11);
-    assert_int_equal(rec->qp_plus1, 12);
-    assert_string_equal(fw_records_encoder(r, rec), "nvenc");
-    for (uint64_t id = 2; id < 20; id++) {
-        p = packet(id, t0 + (int64_t)id * MS);
-        snprintf(p.facts.encoder, sizeof(p.facts.encoder), "e%u", (unsigned)(id / 2));
-        publish_to(&p, VIEWER);
-        const char *said = fw_records_encoder(r, newest());
-        assert_string_equal(said, id < 14 ? p.facts.encoder : "");
-    }
-    p = packet(20, t0 + 30 * MS); // has none
-    publish_to(&p, VIEWER);
-    assert_string_equal(fw_records_encoder(r, newest()), "");
-    assert_string_equal(fw_records_encoder(r, fw_records_at(r, 0)), "nvenc");
-    struct fw_records *copy = fw_records_copy(r);
-    publish(21, t0 + 40 * MS);
-    assert_int_equal(fw_records_count(copy), 20);
-    assert_int_equal(fw_records_count(r), 21);
-    assert_string_equal(fw_records_encoder(copy, fw_records_at(copy, 0)), "nvenc");
-    fw_records_destroy(&copy);
-}
-
 static void nobody_is_a_reason(void **state)
 {
     (void)state;
@@ -625,7 +585,6 @@ int main(void)
         RECORDS(silence_has_an_end),
         RECORDS(ids_that_do_not_rise_are_not_recorded),
         RECORDS(skipped_frames_have_a_reason),
-        RECORDS(facts_are_kept),
         RECORDS(nobody_is_a_reason),
         RECORDS(a_worker_is_replaced),
         RECORDS(every_input_is_counted_once),
