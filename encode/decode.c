@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/frame.h"
 #include "base/packet.h"
 #include "encode/avlog.h"
 
@@ -36,6 +37,8 @@ enum fw_err fw_decoder_create(struct fw_decoder **decoder)
     // Frame threads would hold pictures back; low delay stays off so that a stream which allows
     // reordering shows up as FW_ERR_AGAIN.
     d->ctx->thread_count = 1;
+    // None of ours is larger, its macroblocks included: what a server sends takes memory of ours.
+    d->ctx->max_pixels = (FW_FRAME_MAX_WIDTH + 16) * (FW_FRAME_MAX_HEIGHT + 16);
     d->ctx->err_recognition = AV_EF_EXPLODE | AV_EF_CRCCHECK | AV_EF_BITSTREAM;
     if (avcodec_open2(d->ctx, codec, NULL) < 0) {
         err = FW_ERR_UNSUPPORTED;

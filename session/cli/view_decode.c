@@ -8,6 +8,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/frame.h"
 #include "encode/avlog.h"
 #include "session/cli/view_present.h"
 
@@ -90,6 +91,8 @@ enum fw_err fw_view_decoder_create(struct fw_view_decoder **decoder,
         d->ctx->hw_device_ctx = av_buffer_ref(d->device);
     // Frame threads would hold pictures back; an error must not pass as a grey picture.
     d->ctx->thread_count = 1;
+    // None of ours is larger, its macroblocks included: what a server sends takes memory of ours.
+    d->ctx->max_pixels = (FW_FRAME_MAX_WIDTH + 16) * (FW_FRAME_MAX_HEIGHT + 16);
     d->ctx->flags |= AV_CODEC_FLAG_LOW_DELAY;
     d->ctx->err_recognition = AV_EF_EXPLODE | AV_EF_BITSTREAM;
     if (avcodec_open2(d->ctx, codec, NULL) < 0) {

@@ -35,15 +35,27 @@ struct fw_view_player {
     char decoder_name[24];
     bool need_key;
     int64_t asked_ns; // for a key frame that has not come; 0 = not
+    int64_t slow_said_ns;
     // --- the decoding thread's
     struct fw_view_decoder *decoder;
     unsigned failures;
+    int64_t broke_said_ns;
     AVFrame *work;
 };
 
 static void ack(struct fw_view_player *p, uint64_t id, enum fw_wire_ack_what what, int64_t at_ns)
 {
     p->p.ack(p->p.user, id, what, at_ns);
+}
+
+// What may be so of every picture is said once a second.
+static bool may_say(int64_t *said_ns)
+{
+    const int64_t now = fw_now_ns();
+    if (*said_ns && now - *said_ns < (int64_t)FW_NS_PER_S)
+        return false;
+    *said_ns = now;
+    return true;
 }
 
 static void drop(struct fw_view_player *p, uint64_t id)
@@ -96,7 +108,8 @@ static bool wanted(struct fw_view_player *p, const struct fw_wire_video *video)
     if (p->paused)
         return false;
     if (p->queued == QUEUE_HARD) {
-        fw_log(p->p.log, FW_LOG_WARN, "view", "the decoder is too slow for this stream");
+        if (may_say(&p->slow_said_ns))
+            fw_log(p->p.log, FW_LOG_WARN, "view", "the decoder is too slow for this stream");
         empty_queue(p);
         p->need_key = true;
     }
@@ -164,7 +177,8 @@ void fw_view_player_pause(struct fw_view_player *p, bool paused)
 static void broke(struct fw_view_player *p, enum fw_err err)
 {
     const char *why = p->decoder ? fw_view_decoder_reason(p->decoder) : fw_err_name(err);
-    fw_log(p->p.log, FW_LOG_WARN, "view", "decoder: %s", why);
+    if (may_say(&p->broke_said_ns))
+        fw_log(p->p.log, FW_LOG_WARN, "view", "decoder: %s", why);
     fw_view_figures_decoder_error(p->p.figures);
     // The first failure may be anything; a second one is blamed on the hardware.
     if (++p->failures > 1)

@@ -304,15 +304,18 @@ static enum fw_err turn(struct fw_view_run *r)
 
 // ---- the whole
 
-static void write_stats(const struct fw_view_run *r, double seconds)
+static bool write_stats(const struct fw_view_run *r, double seconds)
 {
     FILE *out = fopen(r->options->stats, "w");
-    if (!out) {
-        fprintf(stderr, "framewire view: --stats %s: can't be written\n", r->options->stats);
-        return;
+    bool ok = out != NULL;
+    if (out) {
+        fw_view_figures_write(r->figures, out, seconds);
+        ok = !ferror(out);
+        ok = fclose(out) == 0 && ok;
     }
-    fw_view_figures_write(r->figures, out, seconds);
-    fclose(out);
+    if (!ok)
+        fprintf(stderr, "framewire view: --stats %s: can't be written\n", r->options->stats);
+    return ok;
 }
 
 static int finish(struct fw_view_run *r, enum fw_err err)
@@ -330,8 +333,8 @@ static int finish(struct fw_view_run *r, enum fw_err err)
         code |= fw_view_record_stop(&r->record, words, sizeof(words)) != FW_OK;
         fprintf(stderr, "framewire view: %s\n", words);
     }
-    if (r->options->stats)
-        write_stats(r, seconds);
+    if (r->options->stats && !write_stats(r, seconds))
+        code = 1;
     if (r->options->validation && r->gpu.validation_messages)
         code = 1;
     // Whoever asked for so many pictures has not got them.
