@@ -190,6 +190,10 @@ enum fw_err fw_view_run_create(struct fw_view_run **run, const struct fw_view_op
         err = open_display(r, message, size);
     if (err)
         goto error;
+    // From here on: a server that does not answer must not make the viewer deaf.
+    pthread_t signals;
+    if (!pthread_create(&signals, NULL, wait_for_signals, NULL))
+        pthread_detach(signals);
     *run = r;
     return FW_OK;
 error:
@@ -352,7 +356,6 @@ int fw_view_run_session(struct fw_view_run *r, const struct fw_remote *remote,
                         const struct fw_remote_session *session)
 {
     int width, height;
-    pthread_t signals;
     fw_view_window_show(&r->window);
     fw_view_run_size(r, &width, &height);
     r->sent_width = width;
@@ -376,8 +379,6 @@ int fw_view_run_session(struct fw_view_run *r, const struct fw_remote *remote,
         snprintf(r->gpu.why, sizeof(r->gpu.why), "no thread for the connection");
         return finish(r, err);
     }
-    if (!pthread_create(&signals, NULL, wait_for_signals, NULL))
-        pthread_detach(signals);
     r->redraw = true;
     while (!err && !over(r, fw_now_ns()))
         err = turn(r);
