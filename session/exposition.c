@@ -10,10 +10,14 @@
 
 // ---- labels
 
-// Bytes of the UTF-8 sequence at `s`, 0 = it is none.
+// Bytes of the UTF-8 sequence at `s`, 0 = it is none: one that is too long for what it says, half
+// of a pair, or beyond the last character. Prometheus throws away all of a text that has one.
 static size_t sequence(const char *s)
 {
-    const unsigned char c = (unsigned char)*s;
+    const unsigned char c = (unsigned char)*s, next = c ? (unsigned char)s[1] : 0;
+    if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next >= 0xa0) || (c == 0xf0 && next < 0x90) ||
+        (c == 0xf4 && next >= 0x90))
+        return 0;
     const size_t n = c < 0x80                ? 1
                      : c >= 0xc2 && c < 0xe0 ? 2
                      : c >= 0xe0 && c < 0xf0 ? 3

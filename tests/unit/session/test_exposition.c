@@ -97,6 +97,9 @@ static void labels_hold_anything(void **state)
         { "GPU \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80",
           "n=\"GPU \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80\"" },
         { "\xff\xc3", "n=\"??\"" },
+        { "\xed\xa0\x80 \xe0\x80\x80", "n=\"??? ???\"" }, // half a pair; too long for its value
+        { "\xf4\x90\x80\x80 \xf0\x8f\xbf\xbf", "n=\"???? ????\"" },
+        { "€ 😀 \xf4\x8f\xbf\xbf", "n=\"€ 😀 \xf4\x8f\xbf\xbf\"" },
         { "\xe2\x82", "n=\"??\"" }, // cut off
         { "\"} evil 1\n", "n=\"\\\"} evil 1\\n\"" },
     };
