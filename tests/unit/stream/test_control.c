@@ -391,31 +391,33 @@ static void test_beacon(void **state)
     struct fw_client *c = open_control();
     while (next_of(c, FW_WIRE_BEACON, 300, &m))
         ; // the one of the welcome
-    int64_t start = fw_now_ns();
     host_beacon(&host, 5000, true, false);
-    assert_true(next_of(c, FW_WIRE_BEACON, 1000, &m));
+    assert_true(next_of(c, FW_WIRE_BEACON, 5000, &m));
     assert_int_equal(fw_wire_parse_beacon(m.data, m.size, &b), FW_OK);
     assert_true(b.current && !b.animating && b.newest_frame == 5000);
-    assert_true(fw_now_ns() - start < 300 * (int64_t)FW_NS_PER_MS);
     // Changes in a flood are told at most ten times a second, the last one always.
-    start = fw_now_ns();
+    int64_t start = fw_now_ns();
     unsigned count = 0;
     for (uint64_t id = 5001; id <= 5200; id++)
         host_beacon(&host, id, id == 5200, true);
-    while (fw_now_ns() - start < FW_NS_PER_S / 2) {
-        if (next_of(c, FW_WIRE_BEACON, 100, &m)) {
-            fw_wire_parse_beacon(m.data, m.size, &b);
-            count++;
-        }
-    }
-    assert_in_range(count, 1, 6);
-    assert_true(b.newest_frame == 5200 && b.current && b.animating);
+    do {
+        assert_true(next_of(c, FW_WIRE_BEACON, 5000, &m));
+        fw_wire_parse_beacon(m.data, m.size, &b);
+        count++;
+    } while (b.newest_frame != 5200);
+    assert_true(b.current && b.animating);
+    assert_in_range(count, 1, 2 + (fw_now_ns() - start) / (FW_NS_PER_S / 10));
     // And once a second when nothing happens, also after one between two of those.
-    assert_true(next_of(c, FW_WIRE_BEACON, 1300, &m));
-    assert_false(next_of(c, FW_WIRE_BEACON, 300, &m));
+    start = fw_now_ns();
+    assert_true(next_of(c, FW_WIRE_BEACON, 5000, &m));
+    assert_true(next_of(c, FW_WIRE_BEACON, 5000, &m));
+    assert_true(fw_now_ns() - start >= FW_NS_PER_S / 2); // not more often
     host_beacon(&host, 5201, true, false);
-    assert_true(next_of(c, FW_WIRE_BEACON, 300, &m));
-    assert_true(next_of(c, FW_WIRE_BEACON, 1300, &m));
+    do {
+        assert_true(next_of(c, FW_WIRE_BEACON, 5000, &m));
+        fw_wire_parse_beacon(m.data, m.size, &b);
+    } while (b.newest_frame != 5201);
+    assert_true(next_of(c, FW_WIRE_BEACON, 5000, &m));
     fw_client_close(&c);
 }
 
