@@ -58,7 +58,9 @@ uint64_t fw_histogram_quantile(const struct fw_histogram *h, double q)
     if (h->count == 0) {
         return 0;
     }
-    const uint64_t rank = (uint64_t)(q * (double)(h->count - 1)) + 1;
+    // The smallest value that a share `q` of all does not exceed: of few, the highest is the P99.
+    const double share = q * (double)h->count - 1e-6;
+    const uint64_t rank = share > 1 ? (uint64_t)share + ((double)(uint64_t)share < share) : 1;
     uint64_t seen = 0;
     for (unsigned i = 0; i < FW_HISTOGRAM_POW * FW_HISTOGRAM_SUB; i++) {
         seen += h->bucket[i];

@@ -43,12 +43,13 @@ static bool read_format(struct query *q, const char *value, size_t length)
     return false;
 }
 
-// "60s" or "60".
+// "60s", "60" or "5m".
 static bool read_last(struct query *q, const char *value, size_t length)
 {
     enum { DIGITS_MAX = 4 };
     int seconds = 0;
-    if (length && value[length - 1] == 's')
+    const bool minutes = length && value[length - 1] == 'm';
+    if (minutes || (length && value[length - 1] == 's'))
         length--;
     if (length < 1 || length > DIGITS_MAX)
         return false;
@@ -57,8 +58,8 @@ static bool read_last(struct query *q, const char *value, size_t length)
             return false;
         seconds = 10 * seconds + (value[i] - '0');
     }
-    q->last_s = seconds;
-    return seconds >= LAST_MIN_S && seconds <= LAST_MAX_S;
+    q->last_s = minutes ? 60 * seconds : seconds;
+    return q->last_s >= LAST_MIN_S && q->last_s <= LAST_MAX_S;
 }
 
 static enum fw_err read_query(struct query *q, const char *text, char *message, size_t size)

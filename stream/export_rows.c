@@ -295,7 +295,17 @@ void fw_export_sums(struct fw_text *t, const char *name, const struct fw_record_
     fw_text_add(t, "}");
 }
 
-static void add_about(struct fw_text *t, const struct fw_export_params *p)
+// How far back the file really reaches: a ring of records holds few seconds of many frames.
+static int64_t covered_ns(const struct fw_records *r, const struct fw_export_params *p)
+{
+    if (fw_records_count(r) < FW_RECORDS_KEPT)
+        return p->last_ns;
+    const int64_t kept = p->now_ns - fw_records_at(r, 0)->seen_ns;
+    return kept < p->last_ns ? kept : p->last_ns;
+}
+
+static void add_about(struct fw_text *t, const struct fw_records *r,
+                      const struct fw_export_params *p)
 {
     char wall[32];
     const time_t seconds = (time_t)(p->wall_ms / 1000);
@@ -322,6 +332,8 @@ static void add_about(struct fw_text *t, const struct fw_export_params *p)
     fw_text_json(t, wall);
     fw_text_add(t, ",\"last_s\":");
     fw_text_u64(t, (uint64_t)(p->last_ns / FW_NS_PER_S));
+    fw_text_add(t, ",\"covered_s\":");
+    fw_text_time(t, covered_ns(r, p), FW_NS_PER_S);
 }
 
 void fw_export_stages(struct fw_text *t)
@@ -347,7 +359,7 @@ void fw_export_json(struct fw_text *t, const struct fw_records *r, const struct 
     }
     fw_recent_read(r, p->now_ns - p->last_ns, p->now_ns, p->watched, sums);
     fw_text_add(t, "{");
-    add_about(t, p);
+    add_about(t, r, p);
     fw_text_add(t, ",");
     fw_export_stages(t);
     fw_text_add(t, ",");

@@ -270,6 +270,7 @@ static int answer_response(struct lws *wsi, struct fw_txn *txn, struct fw_http_r
 {
     char disposition[sizeof(res->save_as) + 32];
     int ret = 0;
+    txn->totals = fw_totals_route(&server_of(wsi)->totals, res->route);
     if (!res->status) {
         ret = answer_error(wsi, txn, 404, NULL, "There is nothing here.");
     } else if (res->file) {

@@ -80,10 +80,33 @@ static void add(struct fw_record_sums *sums, const struct fw_frame_record *rec)
     sums->reason[rec->reason]++;
     for (int i = 0; i < FW_STAGE_COUNT; i++)
         add_known(&sums->stage[i], fw_frame_record_stage(rec, (enum fw_stage)i));
-    const int64_t total = fw_frame_record_total(rec);
-    add_known(&sums->total, total);
-    if (rec->shows_input)
-        add_known(&sums->input_to_presented, total);
+    add_known(&sums->total, fw_frame_record_total(rec));
+}
+
+// Every input, also those that one picture answers together.
+static void add_inputs(struct fw_record_sums *sums, const struct fw_records *r,
+                       const struct fw_frame_record *rec, uint64_t *shown)
+{
+    if (rec->outcome != FW_OUTCOME_PRESENTED || rec->input_id <= *shown)
+        return;
+    const int64_t at = rec->at[FW_POINT_PRESENTED];
+    for (uint64_t id = fw_records_inputs_after(*shown, rec->input_id); id <= rec->input_id; id++) {
+        const int64_t made = fw_records_input_ns(r, id);
+        if (at && made)
+            add_known(&sums->input_to_presented, at - made);
+    }
+    *shown = rec->input_id;
+}
+
+// The newest input that was on the screen before record `first`.
+static uint64_t input_before(const struct fw_records *r, unsigned first)
+{
+    while (first-- > 0)
+        if (fw_records_at(r, first)->outcome == FW_OUTCOME_PRESENTED)
+            return fw_records_at(r, first)->input_id;
+    // What the oldest record shows may have been shown before.
+    return fw_records_count(r) && fw_records_at(r, 0)->frame_id > 1 ? fw_records_at(r, 0)->input_id
+                                                                    : 0;
 }
 
 static int64_t moving_since(const struct fw_frame_record *rec)
@@ -132,12 +155,14 @@ void fw_recent_read(const struct fw_records *r, int64_t from_ns, int64_t now_ns,
     const struct fw_frame_record *shown = shown_before(r, first);
     const struct fw_age_out out = { .histogram = &sums->age };
     struct screen screen = { .viewer = shown ? shown->viewer : 0 };
+    uint64_t input = input_before(r, first);
     if (shown) {
         const int64_t at = shown->at[FW_POINT_PRESENTED];
         fw_age_shown(&screen.age, moving_since(shown), at > from_ns ? at : from_ns);
     }
     for (unsigned i = first; i < fw_records_count(r); i++) {
         add(sums, fw_records_at(r, i));
+        add_inputs(sums, r, fw_records_at(r, i), &input);
         look(&screen, fw_records_at(r, i), &out);
     }
     if (watched)

@@ -97,20 +97,26 @@ static struct fw_frame_record *find(struct fw_records *r, uint32_t viewer, uint6
     return NULL;
 }
 
+int64_t fw_records_input_ns(const struct fw_records *r, uint64_t id)
+{
+    const uint64_t slot = id % FW_RECORDS_INPUTS;
+    return r->inputs[slot].id == id ? r->inputs[slot].made_ns : 0;
+}
+
+uint64_t fw_records_inputs_after(uint64_t shown, uint64_t newest)
+{
+    return newest > shown + FW_RECORDS_INPUTS ? newest - FW_RECORDS_INPUTS + 1 : shown + 1;
+}
+
 static void sum_inputs(struct fw_records *r, const struct fw_frame_record *rec)
 {
-    const uint64_t newest = rec->input_id;
-    uint64_t id = r->shown_input + 1;
-    if (newest > FW_RECORDS_INPUTS && id < newest - FW_RECORDS_INPUTS + 1)
-        id = newest - FW_RECORDS_INPUTS + 1;
-    for (; id <= newest; id++) {
-        const uint64_t slot = id % FW_RECORDS_INPUTS;
-        const int64_t ns = rec->at[FW_POINT_PRESENTED] - r->inputs[slot].rx_ns;
-        if (r->inputs[slot].id != id || ns < 0)
+    uint64_t id = fw_records_inputs_after(r->shown_input, rec->input_id);
+    for (; id <= rec->input_id; id++) {
+        const int64_t made = fw_records_input_ns(r, id), ns = rec->at[FW_POINT_PRESENTED] - made;
+        if (!made || ns < 0)
             continue;
         fw_histogram_add(&r->sums.input_to_presented, ns);
-        fw_bins_add(&r->totals->input_to_photon,
-                    rec->at[FW_POINT_PRESENTED] - r->inputs[slot].made_ns, 1);
+        fw_bins_add(&r->totals->input_to_photon, ns, 1);
     }
 }
 

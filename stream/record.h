@@ -92,6 +92,11 @@ void fw_records_input(struct fw_records *r, uint64_t newest_id, unsigned count, 
 // When the client says that input was made, on the server's clock. Without it, and where that can't
 // be, it counts as made when it arrived.
 void fw_records_input_made(struct fw_records *r, uint64_t id, int64_t made_ns);
+// When an input was made, by the client's word, else received here; 0 = not known (any more).
+int64_t fw_records_input_ns(const struct fw_records *r, uint64_t id);
+// The first of the inputs that a picture of input `newest` shows, after one of input `shown`, whose
+// time may be known.
+uint64_t fw_records_inputs_after(uint64_t shown, uint64_t newest);
 // A packet came from the worker. Ids that do not rise are not recorded.
 void fw_records_publish(struct fw_records *r, const struct fw_packet *packet,
                         const struct fw_record_viewer *viewer, int64_t now_ns);

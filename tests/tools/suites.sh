@@ -89,7 +89,7 @@ build_kind() {
     asan)
         # What its suites run; golden pictures and bench are for the real build.
         mapfile -t targets < <(ninja -C build -t targets all |
-            sed -nE 's,^((framewire|tests/(unit|loopback|layer)/[^:]+)): c_LINKER$,\1,p')
+            sed -nE 's,^((framewire|tests/(unit|loopback|layer|net)/[^:]+)): c_LINKER$,\1,p')
         build_tree build-asan "$log" "${targets[@]}" -- -Dtests=true -Dbuildtype=debugoptimized \
             -Db_sanitize=address,undefined
         ;;

@@ -55,6 +55,18 @@ static int by_value(const void *a, const void *b)
     return (x > y) - (x < y);
 }
 
+static void the_worst_of_few_is_their_p99(void **state)
+{
+    (void)state;
+    for (int i = 0; i < 32; i++) {
+        fw_histogram_add(&h, 1000 * 1000);
+    }
+    fw_histogram_add(&h, 50 * 1000 * 1000);
+    assert_int_equal(fw_histogram_quantile(&h, 0.99), 50000);
+    assert_in_range(fw_histogram_quantile(&h, 0.95), 990, 1010);
+    assert_in_range(fw_histogram_quantile(&h, 0.5), 990, 1010);
+}
+
 static void quantiles_agree_with_sorting(void **state)
 {
     (void)state;
@@ -98,6 +110,7 @@ int main(void)
         cmocka_unit_test_setup(empty_is_zero, clear),
         cmocka_unit_test_setup(each_value_is_kept_within_1_6_percent, clear),
         cmocka_unit_test_setup(values_out_of_range_land_at_the_ends, clear),
+        cmocka_unit_test_setup(the_worst_of_few_is_their_p99, clear),
         cmocka_unit_test_setup(quantiles_agree_with_sorting, clear),
         cmocka_unit_test_setup(merging_is_adding_all, clear),
     };

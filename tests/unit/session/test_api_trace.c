@@ -55,11 +55,13 @@ static void test_trace(void **state)
     assert_int_equal(ask_trace("", a.id, "?format=json"), 200);
     assert_int_equal(json_array_size(json_object_get(answer, "frames")), 0);
     assert_int_equal(ask_trace("", a.id, "?last=61s"), 200);
+    assert_int_equal(ask_trace("", a.id, "?last=10m"), 200);
     assert_int_equal(json_array_size(json_object_get(answer, "frames")), 1);
     static const char *const bad[][2] = {
         { "?format=xml", "format: " },    { "?format=", "format: " },
         { "?format", "format: " },        { "?format=csvx", "format: " },
         { "?last=0s", "last: " },         { "?last=601s", "last: " },
+        { "?last=11m", "last: " },        { "?last=m", "last: " },
         { "?last=99999", "last: " },      { "?last=s", "last: " },
         { "?last=1.5s", "last: " },       { "?last=-1s", "last: " },
         { "?last=1ss", "last: " },        { "?first=1", "first: unknown" },
