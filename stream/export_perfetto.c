@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: MIT
 // Trace events (JSON): a track for each stage, a slice for each frame on it, and for each input
 // that a frame was the first to show an arrow from its arrival by way of the encoder to the screen.
-// Where frames overlap in a stage (several on the network) it has more than one track, as slices of
-// one track must not.
+// Inputs that a newer one of the same frame came after stand on a track of their own, each with an
+// arrow. Where frames overlap in a stage (several on the network) it has more than one track, as
+// slices of one track must not.
 #include <stdio.h>
 
 #include "base/clock.h"
 #include "stream/export_impl.h"
+#include "stream/recent.h"
 
-enum { LANES = 16, TRACK_GPU = 900, TRACK_PARTS, TRACK_LOST = 1000 };
+enum { LANES = 16, TRACK_GPU = 900, TRACK_PARTS, TRACK_LOST = 1000, TRACK_MERGED };
 
 struct tracks {
     int64_t end[FW_STAGE_REST][LANES]; // of the last slice; 0 = the lane is not in use
+    int64_t merged_end;
+    uint64_t shown_input; // the newest one so far
 };
 
 static unsigned track_of(int stage, int lane)
@@ -109,14 +113,50 @@ static void add_slice(struct fw_text *t, int stage, unsigned track, const struct
 }
 
 // An end of an arrow is the slice that encloses its time.
+static void add_arrow(struct fw_text *t, const char *phase, unsigned track, int64_t ns,
+                      const char *category, uint64_t id)
+{
+    begin(t, phase, track);
+    at(t, ns);
+    fw_text_add(t, ",\"cat\":\"");
+    fw_text_add(t, category);
+    fw_text_add(t, "\",\"name\":\"input\",\"id\":");
+    fw_text_u64(t, id);
+    fw_text_add(t, *phase == 'f' ? ",\"bp\":\"e\"}" : "}");
+}
+
+static int64_t middle(const struct fw_frame_record *rec, int stage)
+{
+    return rec->at[stage] + (end_of(rec, stage) - rec->at[stage]) / 2;
+}
+
 static void add_flow(struct fw_text *t, const char *phase, unsigned track, int stage,
                      const struct fw_frame_record *rec)
 {
-    begin(t, phase, track);
-    at(t, rec->at[stage] + (end_of(rec, stage) - rec->at[stage]) / 2);
-    fw_text_add(t, ",\"cat\":\"input\",\"name\":\"input\",\"id\":");
-    fw_text_u64(t, rec->frame_id);
-    fw_text_add(t, *phase == 'f' ? ",\"bp\":\"e\"}" : "}");
+    add_arrow(t, phase, track, middle(rec, stage), "input", rec->frame_id);
+}
+
+// Inputs that the frame shows besides the newest.
+static void add_merged(struct fw_text *t, struct tracks *tracks, const struct fw_records *r,
+                       const struct fw_frame_record *rec, unsigned present)
+{
+    uint64_t id = fw_records_inputs_after(tracks->shown_input, rec->input_id);
+    for (; id < rec->input_id; id++) {
+        const int64_t made = fw_records_input_ns(r, id);
+        if (!made || made >= rec->at[FW_POINT_PRESENTED])
+            continue;
+        // By the client's clock one may seem to come before the one that it follows.
+        const int64_t from = made > tracks->merged_end ? made : tracks->merged_end;
+        tracks->merged_end = from + 1000;
+        begin(t, "X", TRACK_MERGED);
+        at(t, from);
+        fw_text_add(t, ",\"dur\":1.000,\"name\":\"input\",\"args\":{\"frame\":");
+        fw_text_u64(t, rec->frame_id);
+        add_number(t, "input", id);
+        fw_text_add(t, "}}");
+        add_arrow(t, "s", TRACK_MERGED, from, "merged", id);
+        add_arrow(t, "f", present, middle(rec, FW_STAGE_PRESENT), "merged", id);
+    }
 }
 
 static int64_t add_gpu_slice(struct fw_text *t, unsigned track, const char *name, int64_t from,
@@ -161,8 +201,12 @@ static void add_frame(struct fw_text *t, struct tracks *tracks, const struct fw_
         track[stage] = track_of(stage, lane);
         add_slice(t, stage, track[stage], r, rec);
     }
-    if (!rec->shows_input || !track[FW_STAGE_DELIVER] || !track[FW_STAGE_PRESENT] ||
-        rec->outcome != FW_OUTCOME_PRESENTED)
+    if (rec->outcome != FW_OUTCOME_PRESENTED || rec->input_id <= tracks->shown_input)
+        return;
+    if (track[FW_STAGE_PRESENT])
+        add_merged(t, tracks, r, rec, track[FW_STAGE_PRESENT]);
+    tracks->shown_input = rec->input_id;
+    if (!rec->shows_input || !track[FW_STAGE_DELIVER] || !track[FW_STAGE_PRESENT])
         return;
     add_flow(t, "s", track[FW_STAGE_DELIVER], FW_STAGE_DELIVER, rec);
     if (track[FW_STAGE_ENCODE])
@@ -210,12 +254,14 @@ static void name_tracks(struct fw_text *t, const struct tracks *tracks)
     name_track(t, TRACK_GPU, "gpu");
     name_track(t, TRACK_PARTS, "gpu source");
     name_track(t, TRACK_LOST, "not shown");
+    name_track(t, TRACK_MERGED, "inputs answered with a newer one");
 }
 
 void fw_export_perfetto(struct fw_text *t, const struct fw_records *r,
                         const struct fw_export_params *p)
 {
-    struct tracks tracks = { 0 };
+    const unsigned first = fw_export_first(r, p);
+    struct tracks tracks = { .shown_input = fw_recent_input(r, first) };
     char name[64];
     snprintf(name, sizeof(name), "session %.40s", p->session);
     fw_text_add(t, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"title\":");
@@ -232,7 +278,7 @@ void fw_export_perfetto(struct fw_text *t, const struct fw_records *r,
                    "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":");
     fw_text_json(t, name);
     fw_text_add(t, "}}");
-    for (unsigned i = fw_export_first(r, p); i < fw_records_count(r); i++) {
+    for (unsigned i = first; i < fw_records_count(r); i++) {
         const struct fw_frame_record *rec = fw_records_at(r, i);
         add_frame(t, &tracks, r, rec);
         add_gpu(t, rec);

@@ -98,8 +98,7 @@ static void add_inputs(struct fw_record_sums *sums, const struct fw_records *r,
     *shown = rec->input_id;
 }
 
-// The newest input that was on the screen before record `first`.
-static uint64_t input_before(const struct fw_records *r, unsigned first)
+uint64_t fw_recent_input(const struct fw_records *r, unsigned first)
 {
     while (first-- > 0)
         if (fw_records_at(r, first)->outcome == FW_OUTCOME_PRESENTED)
@@ -155,7 +154,7 @@ void fw_recent_read(const struct fw_records *r, int64_t from_ns, int64_t now_ns,
     const struct fw_frame_record *shown = shown_before(r, first);
     const struct fw_age_out out = { .histogram = &sums->age };
     struct screen screen = { .viewer = shown ? shown->viewer : 0 };
-    uint64_t input = input_before(r, first);
+    uint64_t input = fw_recent_input(r, first);
     if (shown) {
         const int64_t at = shown->at[FW_POINT_PRESENTED];
         fw_age_shown(&screen.age, moving_since(shown), at > from_ns ? at : from_ns);

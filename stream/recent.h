@@ -31,10 +31,12 @@ void fw_lately_read(struct fw_marks *marks, const struct fw_record_sums *sums, i
 
 // ---- everything, of one session
 
-// Sums of the frames seen from `from_ns` on; of inputs only those that were the newest of a frame.
+// Sums of the frames seen from `from_ns` on, and of all inputs that they were the first to show.
 // `watched`: somebody looks on, so what was shown last ages, or is current, until now. `*sums` is
 // 100 KiB and overwritten. A millisecond of work for ten seconds.
 void fw_recent_read(const struct fw_records *records, int64_t from_ns, int64_t now_ns, bool watched,
                     struct fw_record_sums *sums);
 // The first record seen at `from_ns` or later; fw_records_count when there is none.
 unsigned fw_recent_first(const struct fw_records *records, int64_t from_ns);
+// The newest input that was on the screen before record `first`.
+uint64_t fw_recent_input(const struct fw_records *records, unsigned first);

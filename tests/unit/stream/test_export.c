@@ -285,11 +285,11 @@ static void perfetto_has_tracks_slices_and_arrows(void **state)
         slices++;
     }
     // 12 stages each, decode and present of those not dropped, two more of those that led.
-    // On the GPU two passes, and three parts of the first.
-    assert_int_equal(slices, FRAMES * (10 + 5) + 16 * 2 + 10 * 2 + 1 * 2);
+    // On the GPU two passes, and three parts of the first. Nine inputs had a newer one beside them.
+    assert_int_equal(slices, FRAMES * (10 + 5) + 16 * 2 + 10 * 2 + 1 * 2 + 9);
     assert_int_equal(lanes, 2); // 18 ms every 10 ms
     assert_int_equal(lost, 4);
-    assert_int_equal(flows, 3 * 9);
+    assert_int_equal(flows, 3 * 9 + 2 * 9);
     json_decref(root);
 }
 
