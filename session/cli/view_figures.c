@@ -8,7 +8,7 @@
 #include "base/clock.h"
 #include "stream/client/age.h"
 
-enum { FRAMES_KEPT = 128, RECENT = 512, RATE_KEPT = 512 };
+enum { FRAMES_KEPT = 128, RECENT = 512, RATE_KEPT = 512, AGE_S = 10 };
 
 const char *const fw_view_stage_names[FW_VIEW_STAGE_COUNT] = {
     "render", "convert", "wait", "encode", "send", "network", "decode", "present",
@@ -39,12 +39,14 @@ struct fw_view_figures {
     struct fw_view_reading now; // the counters of it
     struct fw_client_age age;
     struct fw_client_clock clock;
+    int64_t aged_ns, swapped_ns; // until when the age is told; since when `recent_age[0]` is filled
+    struct fw_histogram recent_age[2]; // these seconds, and those before
     struct way ways[FRAMES_KEPT];
     struct rate shown, traffic;
     struct recent total, input, stage[FW_VIEW_STAGE_COUNT];
     struct fw_view_ways graph[FW_VIEW_GRAPH];
     unsigned graph_next;
-    struct fw_histogram all_total, all_input, all_stage[FW_VIEW_STAGE_COUNT];
+    struct fw_histogram all_total, all_input, all_age, all_stage[FW_VIEW_STAGE_COUNT];
 };
 
 struct fw_view_figures *fw_view_figures_create(void)
@@ -114,6 +116,31 @@ static unsigned last_second(const struct rate *r, int64_t now_ns, size_t *bytes)
     return n;
 }
 
+// The age of the picture until now, a value for each millisecond: before anything changes it.
+static void age_until(struct fw_view_figures *f, int64_t now_ns)
+{
+    const int64_t oldest = now_ns - 2 * (int64_t)FW_NS_PER_S; // nobody looked for long
+    if (f->aged_ns < oldest)
+        f->aged_ns = oldest;
+    if (now_ns - f->swapped_ns >= AGE_S * (int64_t)FW_NS_PER_S) {
+        f->recent_age[1] = f->recent_age[0];
+        memset(&f->recent_age[0], 0, sizeof(f->recent_age[0]));
+        f->swapped_ns = now_ns;
+    }
+    for (; f->aged_ns < now_ns; f->aged_ns += FW_NS_PER_MS) {
+        const int64_t age = fw_client_age_now(&f->age, &f->clock, f->aged_ns);
+        if (age < 0)
+            continue;
+        fw_histogram_add(&f->recent_age[0], age);
+        fw_histogram_add(&f->all_age, age);
+    }
+}
+
+static double quantile_ms(const struct fw_histogram *h, double q)
+{
+    return h->count ? (double)fw_histogram_quantile(h, q) / 1000 : -1;
+}
+
 // ---- a frame's way
 
 static struct way *find(struct fw_view_figures *f, uint64_t id)
@@ -165,6 +192,7 @@ void fw_view_figures_received(struct fw_view_figures *f, const struct fw_wire_vi
     if (video->codec[0])
         snprintf(f->now.codec, sizeof(f->now.codec), "%s", video->codec);
     count(&f->traffic, now_ns, bytes);
+    age_until(f, now_ns);
     fw_client_age_received(&f->age, video);
     pthread_mutex_unlock(&f->lock);
 }
@@ -186,6 +214,7 @@ void fw_view_figures_presented(struct fw_view_figures *f, uint64_t frame_id, int
     f->now.presented++;
     f->now.last_frame = frame_id;
     count(&f->shown, now_ns, 0);
+    age_until(f, now_ns);
     fw_client_age_presented(&f->age, frame_id);
     if (w) {
         w->presented_ns = now_ns;
@@ -236,6 +265,7 @@ void fw_view_figures_beacon(struct fw_view_figures *f, const struct fw_wire_beac
                             int64_t now_ns)
 {
     pthread_mutex_lock(&f->lock);
+    age_until(f, now_ns);
     fw_client_age_beacon(&f->age, beacon, now_ns);
     pthread_mutex_unlock(&f->lock);
 }
@@ -275,6 +305,16 @@ void fw_view_figures_read(struct fw_view_figures *f, int64_t now_ns, struct fw_v
     out->kbps = (double)bytes * 8 / 1000;
     const bool known = fw_client_clock_known(&f->clock);
     const int64_t age = fw_client_age_now(&f->age, &f->clock, now_ns);
+    int64_t offset_ns;
+    uint32_t error_us;
+    const bool bounded = fw_client_clock_estimate(&f->clock, now_ns, &offset_ns, &error_us);
+    out->clock_error_ms = bounded ? (double)error_us / 1000 : -1;
+    age_until(f, now_ns);
+    struct fw_histogram lately = f->recent_age[0];
+    fw_histogram_merge(&lately, &f->recent_age[1]);
+    out->age = (struct fw_view_percentiles){ .p50 = quantile_ms(&lately, 0.5),
+                                             .p95 = quantile_ms(&lately, 0.95),
+                                             .p99 = quantile_ms(&lately, 0.99) };
     out->rtt_ms = known ? (double)f->clock.rtt_ns / FW_NS_PER_MS : -1;
     out->age_ms = age < 0 ? -1 : (double)age / FW_NS_PER_MS;
     out->total = percentiles(&f->total);
@@ -310,6 +350,8 @@ void fw_view_figures_write(struct fw_view_figures *f, FILE *out, double seconds)
         seconds, n->received, n->decoded, n->presented, n->dropped, n->key_requests,
         n->decoder_errors, n->last_frame, n->last_input, n->width, n->height,
         seconds > 0 ? (double)n->presented / seconds : 0);
+    write_histogram(out, "aoi_ms", &f->all_age);
+    fputc(',', out);
     write_histogram(out, "total_ms", &f->all_total);
     fputc(',', out);
     write_histogram(out, "input_to_photon_ms", &f->all_input);

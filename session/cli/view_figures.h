@@ -36,7 +36,9 @@ struct fw_view_percentiles {
 // One moment's figures.
 struct fw_view_reading {
     double fps, kbps, rtt_ms, age_ms;        // −1 = not known; age 0 = current
+    double clock_error_ms;                   // bound of what the clocks are apart; −1 = not known
     struct fw_view_percentiles total, input; // of the last few hundred
+    struct fw_view_percentiles age;          // weighted by time, of the last 10 to 20 s
     double stage_ms[FW_VIEW_STAGE_COUNT];    // medians of the last few hundred
     struct fw_view_ways {
         float ms[FW_VIEW_STAGE_COUNT];

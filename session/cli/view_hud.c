@@ -123,6 +123,24 @@ static void graph(struct pen *p, const struct fw_view_reading *r)
     p->y += height + 6 * p->dot;
 }
 
+// The one thing to know, in words.
+static void verdict(struct pen *p, const struct fw_view_reading *r)
+{
+    char text[64];
+    double sum = 0;
+    int most = 0;
+    for (int i = 0; i < FW_VIEW_STAGE_COUNT; i++) {
+        sum += r->stage_ms[i] > 0 ? r->stage_ms[i] : 0;
+        most = r->stage_ms[i] > r->stage_ms[most] ? i : most;
+    }
+    if (sum > 0) {
+        snprintf(text, sizeof(text), "Most of it is %s (%.0f %%).", fw_view_stage_names[most],
+                 100 * r->stage_ms[most] / sum);
+        fw_view_text(p->canvas, column(p, 0), p->y, p->dot, TEXT, text);
+    }
+    next_line(p);
+}
+
 // What each stage takes, two to a line.
 static void legend(struct pen *p, const struct fw_view_reading *r)
 {
@@ -167,6 +185,7 @@ static void percentile_table(struct pen *p, const struct fw_view_reading *r)
     for (int i = 0; i < 3; i++)
         right(p, column(p, 23 + 7 * i), ACCENT, names[i]);
     next_line(p);
+    row_percentiles(p, "Age of picture", &r->age);
     row_percentiles(p, "Input to screen", &r->input);
     row_percentiles(p, "Begun to screen", &r->total);
     p->y += 4 * p->dot;
@@ -182,6 +201,8 @@ static void facts(struct pen *p, const struct fw_view_reading *r,
              r->kbps < 1000 ? r->kbps : r->kbps / 1000);
     row(p, "Bitrate", text);
     row_ms(p, "Round trip", r->rtt_ms);
+    snprintf(text, sizeof(text), "%.1f ms at most", r->clock_error_ms);
+    row(p, "Clock error", r->clock_error_ms >= 0 ? text : "–");
     snprintf(text, sizeof(text), "%d × %d", r->width, r->height);
     row(p, "Picture", r->width ? text : "–");
     row(p, "Codec", codec_name(r->codec));
@@ -196,13 +217,15 @@ void fw_view_hud_draw(struct fw_view_canvas *canvas, const struct fw_view_readin
                       const struct fw_view_hud_words *words, bool full, int dot)
 {
     struct pen p = { canvas, dot, EDGE * dot };
-    const int lines = full ? 11 + (words->recording != NULL) + (FW_VIEW_STAGE_COUNT + 1) / 2 : 0;
+    const int lines =
+        (full ? 14 : 1) + (full ? (words->recording != NULL) + (FW_VIEW_STAGE_COUNT + 1) / 2 : 0);
     const int height = 2 * EDGE + FW_VIEW_LINE_HEIGHT + 24 + GRAPH_HEIGHT;
     if (!fw_view_canvas_begin(canvas, (2 * EDGE + COLUMNS * FW_VIEW_CELL_WIDTH) * dot,
                               (height + lines * FW_VIEW_LINE_HEIGHT + (full ? 14 : 0)) * dot, BACK))
         return;
     headline(&p, r);
     graph(&p, r);
+    verdict(&p, r);
     if (full) {
         legend(&p, r);
         percentile_table(&p, r);
