@@ -29,6 +29,8 @@ void fw_text_json(struct fw_text *t, const char *text);
 // The first record of the time asked for.
 unsigned fw_export_first(const struct fw_records *records, const struct fw_export_params *params);
 
+// "title":…,"gpu":…,"encoder":…,"faults":…
+void fw_export_origin(struct fw_text *t, const struct fw_export_params *p);
 // "stages":[{"name":…,"ends":…},…]
 void fw_export_stages(struct fw_text *t);
 // "name":{…}

@@ -264,14 +264,8 @@ void fw_export_perfetto(struct fw_text *t, const struct fw_records *r,
     struct tracks tracks = { .shown_input = fw_recent_input(r, first) };
     char name[64];
     snprintf(name, sizeof(name), "session %.40s", p->session);
-    fw_text_add(t, "{\"displayTimeUnit\":\"ms\",\"otherData\":{\"title\":");
-    fw_text_json(t, p->title);
-    fw_text_add(t, ",\"gpu\":");
-    fw_text_json(t, p->gpu);
-    fw_text_add(t, ",\"encoder\":");
-    fw_text_json(t, p->encoder);
-    fw_text_add(t, ",\"faults\":");
-    fw_text_json(t, p->faults);
+    fw_text_add(t, "{\"displayTimeUnit\":\"ms\",\"otherData\":{");
+    fw_export_origin(t, p);
     fw_text_add(t, ",\"gpu_parts\":");
     fw_text_json(t, *p->no_parts ? p->no_parts : "told apart");
     fw_text_add(t, "},\"traceEvents\":[\n"

@@ -295,6 +295,18 @@ void fw_export_sums(struct fw_text *t, const char *name, const struct fw_record_
     fw_text_add(t, "}");
 }
 
+void fw_export_origin(struct fw_text *t, const struct fw_export_params *p)
+{
+    fw_text_add(t, "\"title\":");
+    fw_text_json(t, p->title);
+    fw_text_add(t, ",\"gpu\":");
+    fw_text_json(t, p->gpu);
+    fw_text_add(t, ",\"encoder\":");
+    fw_text_json(t, p->encoder);
+    fw_text_add(t, ",\"faults\":");
+    fw_text_json(t, p->faults);
+}
+
 // How far back the file really reaches: a ring of records holds few seconds of many frames.
 static int64_t covered_ns(const struct fw_records *r, const struct fw_export_params *p)
 {
@@ -314,14 +326,8 @@ static void add_about(struct fw_text *t, const struct fw_records *r,
     strftime(wall, sizeof(wall), "%Y-%m-%dT%H:%M:%SZ", &tm);
     fw_text_add(t, "\"session\":");
     fw_text_json(t, p->session);
-    fw_text_add(t, ",\"title\":");
-    fw_text_json(t, p->title);
-    fw_text_add(t, ",\"gpu\":");
-    fw_text_json(t, p->gpu);
-    fw_text_add(t, ",\"encoder\":");
-    fw_text_json(t, p->encoder);
-    fw_text_add(t, ",\"faults\":");
-    fw_text_json(t, p->faults);
+    fw_text_add(t, ",");
+    fw_export_origin(t, p);
     fw_text_add(t, ",\"gpu_parts\":");
     fw_text_add(t, *p->no_parts ? "false" : "true");
     fw_text_add(t, ",\"no_gpu_parts\":");
